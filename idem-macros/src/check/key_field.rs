@@ -1,0 +1,155 @@
+//! `#[derive(KeyField)]`: each field is in the identity unless it is left out visibly.
+
+use super::{class, key, names, serde, shape, sorted};
+use crate::ast::{Body, FactKind, Field, Form, Item, Style};
+use crate::ctxt::Ctxt;
+
+/// A struct or a variant with the fields that make its identity.
+pub(crate) struct Identity<'a> {
+    pub(crate) form: &'a Form,
+    /// Named fields in the order of wire names, others in their own.
+    pub(crate) fields: Vec<&'a Field>,
+}
+
+/// Checks a type for `#[derive(KeyField)]`. The result may be used only if `cx` stays clean.
+pub(crate) fn key_field<'a>(cx: &Ctxt, item: &'a Item) -> Vec<Identity<'a>> {
+    shape::marks_are_on_fields(cx, item);
+    match &item.body {
+        Body::Struct(form) => {
+            container(cx, item, form);
+            let identity = identity(cx, item, form);
+            has_identity(cx, form, &identity);
+            vec![identity]
+        }
+        Body::Enum(forms) => {
+            shape::enum_has_variants(cx, item, forms);
+            serde::container(cx, item);
+            tagged_by_name(cx, item);
+            for form in forms {
+                serde::variant(cx, form, item);
+            }
+            unique_variants(cx, forms);
+            forms.iter().map(|form| identity(cx, item, form)).collect()
+        }
+        Body::Union(span) => {
+            shape::union(cx, *span, "a key field");
+            Vec::new()
+        }
+    }
+}
+
+fn identity<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form) -> Identity<'a> {
+    let kept = form.fields.iter().filter(|field| field.marks.transient.is_none());
+    let fields = match form.style {
+        Style::Named => sorted(kept),
+        _ => kept.collect(),
+    };
+    class::none_is_forgotten(cx, form);
+    no_basis(cx, form);
+    for field in &fields {
+        serde::key_field(cx, field);
+        if form.style == Style::Named {
+            serde::one_name(cx, field, form, item);
+            name_is_stable(cx, field);
+        }
+    }
+    if form.style == Style::Named {
+        names::unique_on_the_wire(cx, &fields);
+    }
+    Identity { form, fields }
+}
+
+/// A newtype is its inner value on the wire with or without `transparent`; anything else
+/// that `transparent` stands on is not.
+fn container(cx: &Ctxt, item: &Item, form: &Form) {
+    let is_newtype = form.style == Style::Tuple && form.fields.len() == 1;
+    let is_transparent = item.serde.facts.iter().all(|fact| fact.kind == FactKind::Transparent);
+    if !(is_newtype && is_transparent) {
+        serde::container(cx, item);
+    }
+}
+
+/// Two values that differ in nothing would be one, and a key with only such a field never
+/// changes.
+fn has_identity(cx: &Ctxt, form: &Form, identity: &Identity<'_>) {
+    if !identity.fields.is_empty() {
+        return;
+    }
+    let why = if form.fields.is_empty() {
+        "has no fields"
+    } else {
+        "has no field that is not `#[transient]`"
+    };
+    cx.error(
+        &form.ident,
+        format!(
+            "`{}` {why}, so all its values would be one in a key\nhelp: keep a field that tells one value from the next",
+            form.ident
+        ),
+    );
+}
+
+/// The derive writes what serde writes by default: the name of the variant, or an object
+/// with the name as its one member.
+fn tagged_by_name(cx: &Ctxt, item: &Item) {
+    for fact in &item.serde.facts {
+        let option = match fact.kind {
+            FactKind::Tag => "tag",
+            FactKind::Content => "content",
+            FactKind::Untagged => "untagged",
+            _ => continue,
+        };
+        // `tag` and `content` are one mistake.
+        let has_tag = |it: &crate::ast::Fact| it.kind == FactKind::Tag;
+        if option == "content" && item.serde.facts.iter().any(has_tag) {
+            continue;
+        }
+        cx.error_at(
+            fact.span,
+            format!(
+                "`serde({option})` gives enum `{}` another form on the wire than in a key\nhelp: take it off: variants are then `\"name\"` or `{{\"name\": value}}` in both",
+                item.ident
+            ),
+        );
+    }
+}
+
+/// Two variants with one name would be one value.
+fn unique_variants(cx: &Ctxt, forms: &[Form]) {
+    for (index, form) in forms.iter().enumerate() {
+        if let Some(first) = forms.iter().take(index).find(|it| it.wire == form.wire) {
+            cx.error(
+                &form.ident,
+                format!(
+                    "variants `{}` and `{}` are both `{}` on the wire\nhelp: rename one of them with `#[serde(rename = \"..\")]`",
+                    first.ident, form.ident, form.wire
+                ),
+            );
+        }
+    }
+}
+
+/// The same names are refused in `key = [..]`; here `#[key]` says that it is meant.
+fn name_is_stable(cx: &Ctxt, field: &Field) {
+    let name = field.name();
+    if field.marks.key.is_none() && key::varies_per_attempt(&name, &field.wire) {
+        cx.error_at(
+            field.span(),
+            format!(
+                "`{name}` is usually new on each attempt, which would make each retry another effect\nhelp: mark the field `#[transient]`; if a retry repeats the value, say so with `#[key]` on each field of the identity"
+            ),
+        );
+    }
+}
+
+/// The basis of a decision belongs to the type that describes the effect.
+fn no_basis(cx: &Ctxt, form: &Form) {
+    for field in &form.fields {
+        if let Some(span) = field.marks.basis {
+            cx.error_at(
+                span,
+                "`#[basis]` has no meaning inside a key field\nhelp: put the basis into the `#[idempotent]` type, or mark the field `#[transient]`",
+            );
+        }
+    }
+}

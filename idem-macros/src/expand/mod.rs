@@ -1,0 +1,62 @@
+//! What is generated. Nothing is decided here.
+
+mod attribute;
+mod bounds;
+mod key_field;
+mod structure;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+
+pub(crate) use self::attribute::attribute;
+use crate::args::{Args, Place};
+use crate::ast::{Body, Item};
+use crate::ctxt::Ctxt;
+use crate::root::Root;
+use crate::{check, fallback};
+
+/// Expands the hidden derive of `#[idempotent(..)]`.
+pub(crate) fn idempotent(input: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let cx = Ctxt::new();
+    let item = Item::read(&cx, input);
+    let place = match item.body {
+        Body::Enum(_) => Place::Enum,
+        _ => Place::Struct,
+    };
+    let args = Args::parse(&cx, item.carried.clone().unwrap_or_default(), place);
+    let root = Root::new(args.root.as_ref());
+    let plans = check::idempotent(&cx, &item, &args);
+    match cx.check() {
+        Ok(()) => structure::impls(&item, &plans, &root),
+        Err(error) => with_stub(&error, fallback::idempotent(&item, &root)),
+    }
+}
+
+/// Expands `#[derive(KeyField)]`.
+pub(crate) fn key_field(input: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let cx = Ctxt::new();
+    let item = Item::read(&cx, input);
+    let root = Root::new(item.marks.root.as_ref());
+    let plans = check::key_field(&cx, &item);
+    match cx.check() {
+        Ok(()) => key_field::implementation(&item, &plans, &root),
+        Err(error) => with_stub(&error, fallback::key_field(&item, &root)),
+    }
+}
+
+fn with_stub(error: &syn::Error, stub: TokenStream) -> TokenStream {
+    let error = error.to_compile_error();
+    quote!(#error #stub)
+}
