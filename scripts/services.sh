@@ -25,6 +25,7 @@ cleanups=()
 # ---------------------------------------------------------------------------------------------------------- PostgreSQL
 
 POSTGRES_MINIMUM=13
+POSTGRES_SETTINGS=/etc/postgresql-common/createcluster.conf
 
 postgres_service() {
     if [[ -n ${IDEM_TEST_POSTGRES_URL:-} ]]; then
@@ -87,19 +88,24 @@ postgres_find_programs() {
 }
 
 postgres_install() {
-    local settings=/etc/postgresql-common/createcluster.conf ours=
-    # Debian's package would create and start a server of its own, which nobody here uses; this asks it not to, and the
-    # package's own settings file is put in place afterwards.
-    if command -v apt-get >/dev/null && may_be_root && [[ ! -e $settings ]]; then
-        ours=yes
-        as_root mkdir -p "${settings%/*}"
-        as_root sh -c "echo 'create_main_cluster = false' >$settings"
+    # Debian's package would create and start a server of its own, which nobody here uses; this asks it not to.
+    if command -v apt-get >/dev/null && may_be_root && [[ ! -e $POSTGRES_SETTINGS ]]; then
+        cleanups+=(postgres_restore_settings)
+        as_root mkdir -p "${POSTGRES_SETTINGS%/*}"
+        as_root sh -c "echo 'create_main_cluster = false' >$POSTGRES_SETTINGS"
     fi
     install_packages PostgreSQL postgresql
-    if [[ -n $ours && -e $settings.dpkg-dist ]]; then
-        as_root mv -f "$settings.dpkg-dist" "$settings"
-    fi
     postgres_find_programs || fail "PostgreSQL: installed, but initdb and pg_ctl of version $POSTGRES_MINIMUM or newer are not there"
+}
+
+# Puts the package's own settings, which it left beside ours, in their place.
+postgres_restore_settings() {
+    local theirs=$POSTGRES_SETTINGS.ucf-dist
+    if [[ -e $theirs ]]; then
+        as_root mv -f "$theirs" "$POSTGRES_SETTINGS"
+    else
+        as_root rm -f "$POSTGRES_SETTINGS"
+    fi
 }
 
 postgres_start_private() {
