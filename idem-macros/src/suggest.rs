@@ -3,9 +3,11 @@
 /// Returns the candidate nearest to `word`, if one is near enough to be meant.
 ///
 /// Near enough is one edit for each three characters of the longer name, at least one;
-/// names that differ only in letter case and underscores are always near enough.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// names that differ only in letter case and underscores are always near enough, and so is
+/// the only name that begins or ends with `word`.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates
+        .clone()
         .into_iter()
         .filter_map(|candidate| {
             let distance = if folded(word) == folded(candidate) {
@@ -18,6 +20,19 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+        .or_else(|| part_of_one(word, candidates))
+}
+
+/// `case` for `case_id`; two letters or fewer are part of too many names.
+fn part_of_one<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = folded(word);
+    let mut longer = candidates
+        .into_iter()
+        .filter(|it| folded(it).starts_with(&word) || folded(it).ends_with(&word));
+    match (longer.next(), longer.next()) {
+        (Some(one), None) if word.len() > 2 => Some(one),
+        _ => None,
+    }
 }
 
 /// Writes names as `` `a`, `b` and `c` ``.
@@ -86,6 +101,7 @@ mod tests {
         assert_eq!(nearest("caseid", fields), Some("case_id"));
         assert_eq!(nearest("refundNo", fields), Some("refund_no"));
         assert_eq!(nearest("tennat", fields), Some("tenant"));
+        assert_eq!(nearest("case", fields), Some("case_id"));
         assert_eq!(nearest("currency", fields), None);
         assert_eq!(nearest("x", []), None);
     }

@@ -33,7 +33,7 @@ impl Legal {
     }
 
     /// Names of the options that may stand at `place`.
-    pub(crate) fn names(place: Place) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn names(place: Place) -> impl Iterator<Item = &'static str> + Clone {
         OPTIONS
             .iter()
             .filter(move |option| option.is_legal(place))

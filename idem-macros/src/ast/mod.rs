@@ -31,7 +31,7 @@ pub(crate) struct Item {
 }
 
 pub(crate) enum Body {
-    Struct(Form),
+    Struct(Box<Form>),
     Enum(Vec<Form>),
     Union(Span),
 }
@@ -64,7 +64,7 @@ impl Item {
         let serde = Serde::read(&input.attrs);
         let body = match &input.data {
             // A struct's serde attributes are read once, as those of the item.
-            Data::Struct(data) => Body::Struct(Form {
+            Data::Struct(data) => Body::Struct(Box::new(Form {
                 ident: input.ident.clone(),
                 wire: String::new(),
                 read_as: String::new(),
@@ -73,7 +73,7 @@ impl Item {
                 serde: Serde::default(),
                 marks: Marks::default(),
                 carried: None,
-            }),
+            })),
             Data::Enum(data) => Body::Enum(
                 data.variants
                     .iter()

@@ -1,9 +1,10 @@
 //! `KeyField` of a type that derives it.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, quote};
 
 use super::bounds::Bounds;
+use super::{binding, sequence};
 use crate::ast::{Body, Field, Item, Style};
 use crate::check::Identity;
 use crate::root::Root;
@@ -14,7 +15,9 @@ pub(super) fn implementation(item: &Item, identities: &[Identity<'_>], root: &Ro
     for field in identities.iter().flat_map(|it| &it.fields) {
         bounds.demand(&field.ty, &quote!(#private::KeyField));
     }
-    let name = &item.ident;
+    // The span of the derive lets a deprecated type be named without a warning.
+    let mut name = item.ident.clone();
+    name.set_span(Span::call_site());
     let (impl_generics, ty_generics, where_clause) = bounds.generics().split_for_impl();
     let (body, is_absent) = match (&item.body, identities) {
         (Body::Struct(_), [identity]) => structure(identity, &private),
@@ -112,7 +115,7 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
                 .iter()
                 .map(|field| {
                     let (ty, wire, value) = (&field.ty, &field.wire, value(field));
-                    quote!(__idem_out.key::<_, #ty>(#wire, #value)?;)
+                    quote!(__idem_out.key::<_, #ty>(#wire, #value))
                 })
                 .collect(),
         ),
@@ -123,7 +126,7 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
                 .iter()
                 .map(|field| {
                     let (ty, value) = (&field.ty, value(field));
-                    quote!(__idem_out.key::<_, #ty>(#value)?;)
+                    quote!(__idem_out.key::<_, #ty>(#value))
                 })
                 .collect(),
         ),
@@ -134,16 +137,11 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
     } else {
         quote!(__idem_out)
     };
-    quote! {
-        __idem_out.#method(|#out| { #(#calls)* ::core::result::Result::Ok(()) })
-    }
+    let writes = sequence(calls);
+    quote!(__idem_out.#method(|#out| { #writes }))
 }
 
 /// A tuple of one is its inner value on the wire, unless the one was left out of more.
 fn is_newtype(identity: &Identity<'_>) -> bool {
     identity.form.style == Style::Tuple && identity.form.fields.len() == 1 && identity.fields.len() == 1
-}
-
-fn binding(field: &Field) -> Ident {
-    format_ident!("__idem_{}", field.name(), span = Span::mixed_site())
 }

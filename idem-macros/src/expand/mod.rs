@@ -8,13 +8,13 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
 use syn::DeriveInput;
 
 pub(crate) use self::attribute::attribute;
 use crate::args::{Args, Place};
-use crate::ast::{Body, Item};
+use crate::ast::{Body, Field, Item};
 use crate::ctxt::Ctxt;
 use crate::root::Root;
 use crate::{check, fallback};
@@ -59,4 +59,17 @@ pub(crate) fn key_field(input: TokenStream) -> TokenStream {
 fn with_stub(error: &syn::Error, stub: TokenStream) -> TokenStream {
     let error = error.to_compile_error();
     quote!(#error #stub)
+}
+
+/// Fallible calls one after the other; the last one's result is that of all.
+fn sequence(calls: Vec<TokenStream>) -> TokenStream {
+    match calls.as_slice() {
+        [] => quote!(::core::result::Result::Ok(())),
+        [first @ .., last] => quote!(#(#first?;)* #last),
+    }
+}
+
+/// The name to which a field of a variant is bound. No name of the user can meet it.
+fn binding(field: &Field) -> Ident {
+    format_ident!("__idem_{}", field.name(), span = Span::mixed_site())
 }

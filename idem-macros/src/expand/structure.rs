@@ -1,9 +1,10 @@
 //! `IdempotentFields`, `Idempotent` and `TenantKnown` of an `#[idempotent]` type.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::bounds::Bounds;
+use super::{binding, sequence};
 use crate::ast::{Body, Field, Item};
 use crate::plan::{Plan, TenantPlan};
 use crate::root::Root;
@@ -15,7 +16,9 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], root: &Root) -> TokenStream
         private: root.private(),
     };
     let bounds = writer.bounds(item);
-    let name = &item.ident;
+    // The span of the derive lets a deprecated type be named without a warning.
+    let mut name = item.ident.clone();
+    name.set_span(Span::call_site());
     let (impl_generics, ty_generics, where_clause) = bounds.generics().split_for_impl();
     let private = &writer.private;
     let methods = [
@@ -26,24 +29,25 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], root: &Root) -> TokenStream
         writer.subject(),
         writer.once_per(),
     ];
-    let header = |bound: &TokenStream| {
+    // The types of fields, which may be deprecated, are named in bodies and in where clauses.
+    let in_where = where_clause.map(|_| quote!(#[allow(deprecated)]));
+    let idempotent = writer.action().map(|method| {
         quote! {
             #[automatically_derived]
-            #[allow(deprecated)]
-            impl #impl_generics #private::#bound for #name #ty_generics #where_clause
+            #in_where
+            impl #impl_generics #private::Idempotent for #name #ty_generics #where_clause { #method }
         }
-    };
-    let fields = header(&quote!(IdempotentFields));
-    let idempotent = writer.action().map(|method| {
-        let header = header(&quote!(Idempotent));
-        quote!(#header { #method })
     });
     let tenant_known = writer.knows_its_tenant().then(|| {
-        let header = header(&quote!(TenantKnown<#private::FromType>));
-        quote!(#header {})
+        quote! {
+            #in_where
+            impl #impl_generics #private::TenantKnown<#private::FromType> for #name #ty_generics #where_clause {}
+        }
     });
     quote! {
-        #fields { #(#methods)* }
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #private::IdempotentFields for #name #ty_generics #where_clause { #(#methods)* }
         #idempotent
         #tenant_known
     }
@@ -121,7 +125,7 @@ impl<'a> Writer<'a> {
             let calls = fields.iter().map(|field| self.member(&method(plan, field), field));
             Arm {
                 uses: fields.clone(),
-                body: quote!(#(#calls)* ::core::result::Result::Ok(())),
+                body: sequence(calls.collect()),
             }
         });
         quote! {
@@ -136,9 +140,9 @@ impl<'a> Writer<'a> {
     fn member(&self, method: &Ident, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
         if method == "value" {
-            quote!(__idem_out.#method::<#ty>(#wire, #value)?;)
+            quote!(__idem_out.#method::<#ty>(#wire, #value))
         } else {
-            quote!(__idem_out.#method::<_, #ty>(#wire, #value)?;)
+            quote!(__idem_out.#method::<_, #ty>(#wire, #value))
         }
     }
 
@@ -183,7 +187,7 @@ impl<'a> Writer<'a> {
                 let calls = fields.iter().map(|field| self.member(&key, field));
                 Arm {
                     uses: fields.clone(),
-                    body: quote!(#(#calls)* ::core::result::Result::Ok(true)),
+                    body: quote!(#(#calls?;)* ::core::result::Result::Ok(true)),
                 }
             }
             None => Arm::without_fields(quote!(::core::result::Result::Ok(false))),
@@ -241,8 +245,4 @@ impl Arm<'_> {
     fn without_fields(body: TokenStream) -> Self {
         Self { uses: Vec::new(), body }
     }
-}
-
-fn binding(field: &Field) -> Ident {
-    format_ident!("__idem_{}", field.name(), span = Span::mixed_site())
 }

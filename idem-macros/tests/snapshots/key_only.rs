@@ -1,0 +1,4 @@
+#[idempotent(key = [case_id])]
+struct Case {
+    case_id: String,
+}
