@@ -1,0 +1,199 @@
+//! What an object and an array are written through.
+
+use serde::Serialize;
+
+use super::object::Object;
+use super::serialize::Serializer;
+use super::writer::{CanonicalWriter, misuse};
+use super::{CanonicalError, CanonicalErrorKind, Written};
+use crate::key::KeyField;
+
+/// A JSON object being written.
+///
+/// Members are sorted by the UTF-16 code units of their names; given in that order they are written once and never
+/// moved, which is what generated code does.
+#[derive(Debug)]
+pub struct Members<'w> {
+    writer: &'w mut CanonicalWriter,
+    object: Object,
+    absent: Vec<&'static str>,
+}
+
+impl<'w> Members<'w> {
+    /// Writes a key field, which anchors the key unless it is absent. An absent field is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the value is refused, the name stands already, or the field is absent where none may be.
+    pub fn key<M, T: KeyField<M> + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        if value.is_absent() && !self.writer.complete {
+            self.absent.push(name);
+            return Ok(());
+        }
+        self.entry(name, value)
+    }
+
+    /// Writes the field that names the tenant: a member of the key, but no anchor.
+    ///
+    /// # Errors
+    ///
+    /// When the value is refused or the name stands already.
+    pub fn tenant<M, T: KeyField<M> + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        self.member(name, |writer| value.write(writer))
+    }
+
+    /// Writes a payload or basis field through serde; `None` is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the value is refused or the name stands already.
+    pub fn value<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        self.optional(name, |writer| value.serialize(Serializer::field(writer)))
+    }
+
+    pub(crate) fn open(writer: &'w mut CanonicalWriter) -> Result<Self, CanonicalError> {
+        let object = writer.open_object()?;
+        Ok(Self {
+            writer,
+            object,
+            absent: Vec::new(),
+        })
+    }
+
+    pub(crate) fn close(self) -> Result<&'w mut CanonicalWriter, CanonicalError> {
+        self.writer.close_object(self.object)?;
+        Ok(self.writer)
+    }
+
+    /// Returns the names of the key fields that are absent.
+    pub(crate) fn absent(&self) -> &[&'static str] {
+        &self.absent
+    }
+
+    /// Returns whether no member has been written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writer.is_empty(&self.object)
+    }
+
+    /// Writes a key field under any name; an absent one is `null`.
+    pub(crate) fn entry<M, T: KeyField<M> + ?Sized>(&mut self, name: &str, value: &T) -> Written {
+        self.member(name, |writer| {
+            if writer.complete && value.is_absent() {
+                return Err(absent());
+            }
+            let (start, before) = (writer.buffer.len(), writer.anchors);
+            value.write(writer)?;
+            // An object anchors by its members, so that one whose fields are all absent anchors nothing.
+            if !matches!(writer.buffer.get(start), Some(b'{' | b'n')) {
+                writer.anchors = before + 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes a member; `write` must write its value.
+    pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut CanonicalWriter) -> Written) -> Written {
+        self.writer
+            .open_member(&mut self.object, name)
+            .and_then(|()| write(self.writer))
+            .and_then(|()| self.writer.close_member(&self.object))
+            .map_err(|error| error.within_member(name))
+    }
+
+    /// Writes a member, or takes it back when `write` wrote nothing.
+    pub(super) fn optional(&mut self, name: &str, write: impl FnOnce(&mut CanonicalWriter) -> Written) -> Written {
+        self.writer
+            .open_member(&mut self.object, name)
+            .and_then(|()| write(self.writer))
+            .and_then(|()| match self.writer.vacant {
+                true => {
+                    self.writer.abandon_member(&self.object);
+                    Ok(())
+                }
+                false => self.writer.close_member(&self.object),
+            })
+            .map_err(|error| error.within_member(name))
+    }
+
+    /// The two halves of a member, for serde's maps.
+    pub(super) fn begin(&mut self, name: &str) -> Written {
+        self.writer
+            .open_member(&mut self.object, name)
+            .map_err(|error| error.within_member(name))
+    }
+
+    pub(super) fn end(&mut self, write: impl FnOnce(&mut CanonicalWriter) -> Written) -> Written {
+        write(self.writer)
+            .and_then(|()| self.writer.close_member(&self.object))
+            .map_err(|error| error.within_member(&self.writer.last_name(&self.object)))
+    }
+
+    pub(super) fn writer(&mut self) -> &mut CanonicalWriter {
+        self.writer
+    }
+}
+
+/// A JSON array being written.
+#[derive(Debug)]
+pub struct Elements<'w> {
+    writer: &'w mut CanonicalWriter,
+    depth: usize,
+    index: usize,
+}
+
+impl<'w> Elements<'w> {
+    /// Writes an element; an absent one is `null`.
+    ///
+    /// # Errors
+    ///
+    /// When the value is refused, or is absent where none may be.
+    pub fn key<M, T: KeyField<M> + ?Sized>(&mut self, value: &T) -> Written {
+        self.element(|writer| match writer.complete && value.is_absent() {
+            true => Err(absent()),
+            false => value.write(writer),
+        })
+    }
+
+    pub(super) fn open(writer: &'w mut CanonicalWriter) -> Result<Self, CanonicalError> {
+        writer.open(b'[')?;
+        let depth = writer.depth;
+        Ok(Self {
+            writer,
+            depth,
+            index: 0,
+        })
+    }
+
+    pub(super) fn element(&mut self, write: impl FnOnce(&mut CanonicalWriter) -> Written) -> Written {
+        if self.index > 0 {
+            self.writer.buffer.push(b',');
+        }
+        self.writer.vacant = true;
+        write(self.writer)
+            .and_then(|()| self.check("no value was written for the element"))
+            .and_then(|()| self.writer.check_size(0))
+            .map_err(|error| error.within_element(self.index))?;
+        self.index += 1;
+        Ok(())
+    }
+
+    pub(super) fn close(self) -> Result<&'w mut CanonicalWriter, CanonicalError> {
+        self.check("an array was closed before its last element was written to its end")?;
+        self.writer.close(b']');
+        Ok(self.writer)
+    }
+
+    fn check(&self, reason: &str) -> Written {
+        match self.writer.vacant || self.writer.depth != self.depth {
+            true => Err(misuse(reason)),
+            false => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn absent() -> CanonicalError {
+    CanonicalError::new(
+        CanonicalErrorKind::Absent,
+        "the value is absent: a place needs all its fields, so leave the field out of the place or give it a value",
+    )
+}

@@ -1,0 +1,103 @@
+//! The types that may identify an effect.
+
+mod collection;
+#[cfg(feature = "rust_decimal")]
+mod decimal;
+mod scalar;
+mod text;
+mod tuple;
+
+pub use self::collection::{KeyName, Ordered};
+
+use super::canonical::{CanonicalError, CanonicalWriter, Mode};
+
+/// A type whose values have one spelling, and so may be part of a key.
+///
+/// `#[derive(KeyField)]` implements it for a type of your own. The parameter `M` is a marker: this crate uses
+/// [`Native`]; an adapter crate uses a marker of its own, so that it can implement the trait for foreign types.
+///
+/// An implementation writes exactly one value, and the same one for equal values, on every machine and in every run.
+///
+/// # Examples
+///
+/// ```
+/// use idem_core::canonical::CanonicalWriter;
+/// use idem_core::{CanonicalError, KeyField};
+///
+/// struct CaseNumber { year: u16, serial: u32 }
+///
+/// impl KeyField for CaseNumber {
+///     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+///         out.string(&format!("{}/{}", self.year, self.serial))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no stable identity, so it cannot be part of a key",
+    label = "not allowed in a key",
+    note = "a float: use integer minor units (cents) or a decimal string",
+    note = "a `SystemTime`, `Instant` or date-time: use the id of the event it belongs to, or a civil date",
+    note = "a `HashMap` or `HashSet`: use a `BTreeMap` or `BTreeSet`, which have an order",
+    note = "bytes: use `Digest::of(bytes)`; a 128-bit integer: use a decimal string or a `Uuid`",
+    note = "a type of your own: add `#[derive(KeyField)]` to it and mark its own key fields",
+    note = "text that a model writes: leave it out of the key, it is `#[transient]`"
+)]
+pub trait KeyField<M = Native> {
+    /// Writes the value.
+    ///
+    /// # Errors
+    ///
+    /// When this value, unlike others of its type, cannot be part of a key.
+    fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError>;
+
+    /// Returns whether the value is `None`, and so left out of an object.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+/// Marks the implementations of [`KeyField`] in this crate and of `#[derive(KeyField)]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Native;
+
+/// Marks `u8`, which is an integer by itself and a byte in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Single;
+
+/// A marker of types that may stand in a row.
+///
+/// An adapter crate implements it for its own marker, so that its types may be elements of vectors and arrays.
+#[diagnostic::on_unimplemented(
+    message = "a row of bytes has no one JSON form, so it cannot be part of a key",
+    label = "bytes are not allowed in a key",
+    note = "use `Digest::of(bytes)` for content, a `String` for text and a `Uuid` for an identifier",
+    note = "an adapter crate implements `ElementMarker` for its own marker"
+)]
+pub trait ElementMarker {}
+
+impl ElementMarker for Native {}
+
+/// Returns the subject of an effect as text: a string as it is, another value in canonical form, `None` for `None`.
+///
+/// # Errors
+///
+/// When the value cannot be part of a key; the path is `path`.
+pub fn subject_text<M, T: KeyField<M> + ?Sized>(
+    path: &'static str,
+    value: &T,
+) -> Result<Option<String>, CanonicalError> {
+    if value.is_absent() {
+        return Ok(None);
+    }
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    let form = value
+        .write(&mut writer)
+        .and_then(|()| writer.finish())
+        .map_err(|error| error.within_member(path))?;
+    // A canonical form is JSON in UTF-8, so both of these always succeed.
+    let form = String::from_utf8(form).unwrap_or_default();
+    Ok(Some(serde_json::from_str::<String>(&form).unwrap_or(form)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The key under which an effect is on record.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Digest, FromType, Idempotent, KeyError, Tenant, TenantKnown, derive};
+
+/// The identity of one effect: `dk_<tenant>_<40 hex>` when derived, `ck_<tenant>_<40 hex>` when given by a client.
+///
+/// The two never meet, and a key is split at its last `_`, so no tenant can reach another's.
+///
+/// # Examples
+///
+/// ```
+/// use idem_core::IdempotencyKey;
+///
+/// let key: IdempotencyKey = "dk_acme_44136fa355b3678a1146ad16f7e8649e94fb4fc2".parse()?;
+/// assert_eq!(key.tenant().as_str(), "acme");
+/// assert_eq!(key.short(), "44136fa3");
+/// # Ok::<(), idem_core::KeyError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IdempotencyKey {
+    text: String,
+    tenant: Tenant,
+}
+
+impl IdempotencyKey {
+    /// Derives the key of an input whose type knows its tenant.
+    ///
+    /// # Errors
+    ///
+    /// When the input has no key; the error names the field.
+    pub fn derive<I: Idempotent + TenantKnown<FromType> + ?Sized>(input: &I) -> Result<Self, KeyError> {
+        Ok(derive(input, None)?.key)
+    }
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no key.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let fault = || KeyError::malformed("a key is `dk_` or `ck_`, a tenant, `_` and 40 lower-case hex digits");
+        let (head, digest) = text.rsplit_once('_').ok_or_else(fault)?;
+        let tenant = head
+            .strip_prefix("dk_")
+            .or_else(|| head.strip_prefix("ck_"))
+            .ok_or_else(fault)?;
+        if digest.len() != HEX_DIGITS || !digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(fault());
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            tenant: Tenant::from_key(tenant)?,
+        })
+    }
+
+    /// Returns the whole text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whose key it is.
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    /// Returns whether the key was derived, rather than given by a client.
+    pub fn is_derived(&self) -> bool {
+        self.text.starts_with("dk_")
+    }
+
+    /// Returns 8 hex digits, enough to find a call in a log and no more.
+    pub fn short(&self) -> &str {
+        let digest = self.text.len() - HEX_DIGITS;
+        &self.text[digest..digest + 8]
+    }
+
+    pub(crate) fn derived(tenant: &Tenant, digest: &Digest) -> Self {
+        Self::of("dk", tenant, digest)
+    }
+
+    pub(crate) fn of_client(tenant: &Tenant, digest: &Digest) -> Self {
+        Self::of("ck", tenant, digest)
+    }
+
+    fn of(prefix: &str, tenant: &Tenant, digest: &Digest) -> Self {
+        let mut hex = [0; 64];
+        let text = [
+            prefix,
+            "_",
+            tenant.as_str(),
+            "_",
+            &digest.encode(&mut hex)[..HEX_DIGITS],
+        ]
+        .concat();
+        Self {
+            text,
+            tenant: tenant.clone(),
+        }
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Shows 8 hex digits, since what is printed for debugging ends up in logs.
+impl fmt::Debug for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IdempotencyKey({}…)", self.short())
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        Self::parse(text)
+    }
+}
+
+impl TryFrom<String> for IdempotencyKey {
+    type Error = KeyError;
+
+    fn try_from(text: String) -> Result<Self, KeyError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<IdempotencyKey> for String {
+    fn from(key: IdempotencyKey) -> Self {
+        key.text
+    }
+}
+
+/// 160 bits: enough that no two inputs ever meet, and short enough for every header and index.
+const HEX_DIGITS: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_split_at_its_last_underscore() {
+        let text = "dk_acme_0000000000000000000000000000000000000000_44136fa355b3678a1146ad16f7e8649e94fb4fc2";
+        let key = IdempotencyKey::parse(text).unwrap();
+        assert_eq!(key.tenant().as_str(), "acme_0000000000000000000000000000000000000000");
+        assert_eq!(key.to_string(), text);
+    }
+
+    #[test]
+    fn the_reserved_tenant_is_read_back() {
+        let key = IdempotencyKey::derived(&Tenant::NONE, &Digest::of(""));
+        assert!(IdempotencyKey::parse(key.as_str()).unwrap().tenant().is_none());
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let hex = "44136fa355b3678a1146ad16f7e8649e94fb4fc2";
+        for bad in [
+            String::new(),
+            hex.to_owned(),
+            format!("dk_{hex}"),
+            format!("dk__{hex}"),
+            format!("xk_acme_{hex}"),
+            format!("dk_ac me_{hex}"),
+            format!("dk_acme_{}", &hex[1..]),
+            format!("dk_acme_{}", hex.to_uppercase()),
+            format!("dk_acme_{hex}0"),
+            format!("dk_acme_{}é", &hex[2..]),
+        ] {
+            assert!(IdempotencyKey::parse(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn debug_output_shows_eight_digits_only() {
+        let key = IdempotencyKey::derived(&Tenant::parse("acme").unwrap(), &Digest::of("{}"));
+        assert_eq!(format!("{key:?}"), "IdempotencyKey(44136fa3…)");
+    }
+}

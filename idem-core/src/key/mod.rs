@@ -1,0 +1,35 @@
+//! Keys: what identifies an effect before it happens, and how the identity is derived.
+
+pub mod canonical;
+
+mod basis;
+mod client_key;
+mod decision;
+mod derive;
+mod digest;
+mod downstream;
+mod error;
+mod field;
+mod fingerprint;
+mod idempotency_key;
+mod idempotent;
+mod model;
+mod params;
+mod place;
+mod tenant;
+
+pub use self::basis::Basis;
+pub use self::canonical::{CanonicalError, CanonicalErrorKind};
+pub use self::client_key::{ClientKey, ClientKeyFormat};
+pub use self::decision::{Decision, Subject};
+pub use self::derive::{Derived, derive};
+pub use self::digest::Digest;
+pub use self::error::{KeyError, KeyErrorKind};
+pub use self::field::{ElementMarker, KeyField, KeyName, Native, Ordered, Single, subject_text};
+pub use self::fingerprint::Fingerprint;
+pub use self::idempotency_key::IdempotencyKey;
+pub use self::idempotent::{FromCall, FromType, Idempotent, IdempotentFields, TenantField, TenantKnown, TenantSource};
+pub use self::model::Model;
+pub use self::params::Params;
+pub use self::place::{Place, PlaceBuilder};
+pub use self::tenant::Tenant;
