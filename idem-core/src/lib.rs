@@ -1,1 +1,31 @@
-//! stub
+//! The heart of idem: keys, records, the transition function and the executor.
+//!
+//! Applications depend on `idem-rs`, which re-exports this crate; stores and adapters depend on this
+//! crate. No HTTP and no SQL in here.
+
+mod clock;
+mod error;
+mod execute;
+mod key;
+mod ledger;
+mod record;
+mod state;
+mod store;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+#[cfg(feature = "testing")]
+pub mod testing;
+
+pub use clock::{Timestamp, millis};
+pub use error::{Error, ErrorKind, Retry};
+pub use execute::{Begun, Call, Done, EffectError, Guard, Idem, Settings};
+pub use key::*;
+pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, RefusalReason, Standing};
+pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
+pub use state::{Claim, Event, Illegal, Reply, Status, transition};
+pub use store::{
+    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store, StoreClaim, TransactionalStore, View,
+};

@@ -1,0 +1,299 @@
+//! One attempt of a transactional effect.
+//!
+//! | the process ends | what remains | what the next attempt does |
+//! |---|---|---|
+//! | before the claim | nothing | runs |
+//! | between claim and commit | nothing: claim, effect and outcome roll back together | runs |
+//! | while COMMIT is under way | everything or nothing | its claim waits for the commit or is told in-flight, then finds the record or runs |
+//! | after the commit, before the answer | everything | replays |
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::effect_error::Verdict;
+use super::prepared::{Prepared, Won};
+use super::{Done, EffectError, Shared, answer, scope};
+use crate::error::{Error, ErrorKind, Retry};
+use crate::ledger::{LedgerView, RefusalReason};
+use crate::record::{Outcome, OutcomeKind};
+use crate::state::{Event, Reply, Status, transition};
+use crate::store::{Completed, StoreClaim, TransactionalStore, View};
+
+/// Runs `effect` in a transaction of its own, or answers from the record.
+pub(crate) async fn attempt<S, T, F>(shared: &Shared<S>, call: &Prepared, effect: F) -> Result<Done<T>, Error>
+where
+    S: TransactionalStore,
+    T: Serialize + DeserializeOwned,
+    F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
+{
+    let Some(_running) = shared.registry.enter(call.key()) else {
+        return Err(answer::in_flight(call, None));
+    };
+    if shared.settings.probe
+        && let Some(reply) = probe(shared, call).await?
+    {
+        return turned_away(shared, call, reply).await;
+    }
+    let (mut transaction, claim, won) = match claim(shared, call).await? {
+        Claimed::Won {
+            transaction,
+            claim,
+            won,
+        } => (transaction, claim, won),
+        Claimed::TurnedAway(reply) => return turned_away(shared, call, reply).await,
+    };
+    match scope::inside(call.key(), effect(transaction.as_mut())).await {
+        Ok(value) => {
+            point("effect_done");
+            finish(shared, call, transaction, &claim, won, &value).await?;
+            Ok(Done::Executed(value))
+        }
+        Err(error) => {
+            let rolled_back = shared.store.rollback(transaction).await;
+            match error.into_verdict() {
+                Verdict::Final(outcome) => {
+                    rolled_back?;
+                    decline(shared, call, outcome).await
+                }
+                verdict => Err(failed(&shared.store, call, verdict)),
+            }
+        }
+    }
+}
+
+/// A claim in an open transaction.
+pub(crate) enum Claimed<X> {
+    Won {
+        transaction: X,
+        claim: StoreClaim,
+        won: Won,
+    },
+    TurnedAway(Reply),
+}
+
+/// Opens a transaction and claims the key in it.
+pub(crate) async fn claim<S: TransactionalStore>(
+    shared: &Shared<S>,
+    call: &Prepared,
+) -> Result<Claimed<S::Transaction<'static>>, Error> {
+    let claim = call.claim()?;
+    let mut transaction = shared.store.begin(call.key().tenant()).await?;
+    point("begun");
+    match shared.store.claim(&mut transaction, &claim).await? {
+        Reply::Claimed { generation, attempt } => {
+            point("claimed");
+            tracing::Span::current().record("attempt", attempt);
+            Ok(Claimed::Won {
+                transaction,
+                claim,
+                won: Won { generation, attempt },
+            })
+        }
+        reply => {
+            shared.store.rollback(transaction).await?;
+            Ok(Claimed::TurnedAway(reply))
+        }
+    }
+}
+
+/// Records the result of an effect and commits.
+pub(crate) async fn finish<S: TransactionalStore, T: Serialize>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    transaction: S::Transaction<'static>,
+    claim: &StoreClaim,
+    won: Won,
+    value: &T,
+) -> Result<(), Error> {
+    let outcome = encode(shared, call, value)?;
+    record(shared, call, transaction, claim, won, outcome).await
+}
+
+pub(crate) fn encode<S, T: Serialize>(shared: &Shared<S>, call: &Prepared, value: &T) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::encode(OutcomeKind::Success, value).map_err(|source| unencodable(call, source))?;
+    limit(shared, call, &mut outcome);
+    Ok(outcome)
+}
+
+pub(crate) fn limit<S>(shared: &Shared<S>, call: &Prepared, outcome: &mut Outcome) {
+    if outcome.limit(shared.settings.max_outcome_bytes) {
+        tracing::warn!(
+            action = call.action,
+            key = call.key().short(),
+            limit = shared.settings.max_outcome_bytes,
+            "the outcome is too large to keep; repeats will not get it"
+        );
+    }
+}
+
+fn unencodable(call: &Prepared, source: serde_json::Error) -> Error {
+    Error::misuse(
+        format!(
+            "the outcome of `{}` cannot be written as JSON, so no repeat could get it; nothing was committed",
+            call.action
+        ),
+        source,
+    )
+}
+
+/// Completes the claim and commits; on any other end the transaction is rolled back.
+async fn record<S: TransactionalStore>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    mut transaction: S::Transaction<'static>,
+    claim: &StoreClaim,
+    won: Won,
+    outcome: Outcome,
+) -> Result<(), Error> {
+    let completion = call.completion(claim, won, outcome)?;
+    match shared.store.complete(&mut transaction, &completion).await? {
+        Completed::Done => {}
+        Completed::Stale => {
+            shared.store.rollback(transaction).await?;
+            return Err(lost(call));
+        }
+        Completed::PlaceTaken(holder) => {
+            shared.store.rollback(transaction).await?;
+            return Err(place_lost(shared, call, holder).await?);
+        }
+    }
+    point("completed");
+    shared.store.commit(transaction).await?;
+    point("committed");
+    Ok(())
+}
+
+pub(crate) fn lost(call: &Prepared) -> Error {
+    let message = format!(
+        "the claim of key {} was gone before its outcome was recorded; what this attempt of `{}` did was rolled back",
+        call.key().short(),
+        call.action
+    );
+    Error::new(ErrorKind::LostClaim, message)
+}
+
+/// Another key took the place while the effect ran; the transaction is rolled back already.
+async fn place_lost<S: TransactionalStore>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    holder: Option<crate::LedgerRef>,
+) -> Result<Error, Error> {
+    let holder = match holder {
+        Some(holder) => Some(holder),
+        None => shared.store.view(call.key(), call.place().as_ref()).await?.ledger.place,
+    };
+    let Some(holder) = holder else {
+        // The holder was rolled back or has freed the place since: nothing stands in the way now.
+        let message = format!(
+            "the `once_per` place of `{}` was taken while it ran, and is free again",
+            call.action
+        );
+        return Err(Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction));
+    };
+    put_refusal(shared, call, RefusalReason::OncePer).await?;
+    Ok(answer::place_taken(call, holder))
+}
+
+/// Puts a final error on record, in a transaction of its own that claims again: the effect's own
+/// transaction, claim included, is rolled back. If another attempt has won meanwhile, what it
+/// recorded is the answer.
+pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    mut outcome: Outcome,
+) -> Result<Done<T>, Error> {
+    limit(shared, call, &mut outcome);
+    let mut retries = 0;
+    loop {
+        let result = match claim(shared, call).await {
+            Ok(Claimed::Won {
+                transaction,
+                claim,
+                won,
+            }) => record(shared, call, transaction, &claim, won, outcome.clone()).await,
+            Ok(Claimed::TurnedAway(reply)) => return turned_away(shared, call, reply).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(()) => return Err(answer::declined(call, outcome)),
+            Err(error) if error.retry() == Retry::Transaction && retries < shared.settings.max_retries => retries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Looks for an answer without opening a transaction. What it finds is replayed; that an effect may
+/// run is never concluded from it.
+async fn probe<S: TransactionalStore>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Reply>, Error> {
+    let View { record, ledger, now } = shared.store.view(call.key(), call.place().as_ref()).await?;
+    if record.as_ref().is_none_or(|record| record.status != Status::Completed) && ledger.own.is_none() {
+        return Ok(None);
+    }
+    let event = Event::Claim(call.claim()?.claim);
+    let (_, reply) = transition(record, &LedgerView { place: None, ..ledger }, event, now).map_err(|illegal| {
+        Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
+    })?;
+    Ok(match reply {
+        Reply::Claimed { .. } => None,
+        reply => Some(reply),
+    })
+}
+
+/// Answers a claim that was not won, after the refusal is on record.
+pub(crate) async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    reply: Reply,
+) -> Result<Done<T>, Error> {
+    if let Some(reason) = answer::refusal_of(&reply) {
+        put_refusal(shared, call, reason).await?;
+    }
+    answer::answer(reply, call)
+}
+
+/// Appends a refusal in a transaction of its own. The caller is told of a refusal only when it is on
+/// record.
+async fn put_refusal<S: TransactionalStore>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    reason: RefusalReason,
+) -> Result<(), Error> {
+    if !shared.store.capabilities().ledger {
+        return Ok(());
+    }
+    let entry = call.refusal(reason)?;
+    let mut transaction = shared.store.begin(call.key().tenant()).await?;
+    shared.store.refuse(&mut transaction, &entry).await?;
+    shared.store.commit(transaction).await
+}
+
+/// An effect's own error, after the roll-back.
+pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict: Verdict) -> Error {
+    let source = match verdict {
+        Verdict::Failed(source) => source,
+        Verdict::Unencodable(source) => return unencodable(call, source),
+        Verdict::Final(_) => return Error::new(ErrorKind::Misuse, "a final error was not recorded"),
+    };
+    match store.classify(&*source) {
+        Retry::Transaction => Error::store(
+            format!("run `{}`: the database undid its transaction", call.action),
+            source,
+        )
+        .with_retry(Retry::Transaction),
+        retry => {
+            let message = format!(
+                "the effect of `{}` failed; nothing was committed or recorded",
+                call.action
+            );
+            Error::new(ErrorKind::Effect, message)
+                .with_source(source)
+                .with_retry(retry)
+        }
+    }
+}
+
+/// Tells a subscriber how far the protocol has come; a test that stops the process here stops it at
+/// exactly this point.
+pub(crate) fn point(name: &'static str) {
+    tracing::trace!(target: "idem::protocol", point = name);
+}

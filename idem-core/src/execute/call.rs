@@ -1,0 +1,357 @@
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tracing::Instrument as _;
+
+use super::attempt::{Claimed, attempt, claim, turned_away};
+use super::prepared::Prepared;
+use super::retrying::Retrying;
+use super::{Begun, Done, EffectError, Guard, Shared, answer, join, scope};
+use crate::error::{Error, ErrorKind};
+use crate::key::{
+    Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
+};
+use crate::store::TransactionalStore;
+
+/// One call being described: what belongs to it beside its input, and how it ends.
+///
+/// Made by [`Idem::call`](super::Idem::call). Ends in [`transaction`](Self::transaction),
+/// [`transaction_once`](Self::transaction_once), [`begin`](Self::begin) or [`join`](Self::join).
+#[must_use = "a call does nothing until it ends in `transaction`, `begin` or `join`"]
+pub struct Call<'a, S, I: ?Sized, Source = FromType> {
+    shared: &'a Shared<S>,
+    input: &'a I,
+    tenant: Option<Cow<'a, Tenant>>,
+    step_id: Option<String>,
+    run_id: Option<String>,
+    basis: Option<Basis>,
+    wait: Duration,
+    retention: Duration,
+    place: Option<Place>,
+    source: PhantomData<Source>,
+}
+
+impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
+    pub(super) fn new(shared: &'a Shared<S>, input: &'a I) -> Self {
+        Self {
+            shared,
+            input,
+            tenant: None,
+            step_id: None,
+            run_id: None,
+            basis: None,
+            wait: shared.settings.wait,
+            retention: shared.settings.retention,
+            place: None,
+            source: PhantomData,
+        }
+    }
+
+    /// Says whose effect it is, where the input does not or where it must be checked against the
+    /// caller's authentication: if the input names a tenant too, the two must be equal.
+    pub fn tenant(self, tenant: &'a Tenant) -> Call<'a, S, I, FromCall> {
+        Call {
+            tenant: Some(Cow::Borrowed(tenant)),
+            shared: self.shared,
+            input: self.input,
+            step_id: self.step_id,
+            run_id: self.run_id,
+            basis: self.basis,
+            wait: self.wait,
+            retention: self.retention,
+            place: self.place,
+            source: PhantomData,
+        }
+    }
+}
+
+impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
+    /// Records the caller's step: which attempt of which plan this is. Not part of the key.
+    pub fn step_id(mut self, step_id: impl Into<String>) -> Self {
+        self.step_id = Some(step_id.into());
+        self
+    }
+
+    /// Records the caller's run. Not part of the key.
+    pub fn run_id(mut self, run_id: impl Into<String>) -> Self {
+        self.run_id = Some(run_id.into());
+        self
+    }
+
+    /// Records on what basis it was decided, beside what the input marks as `#[basis]`. Not part of
+    /// the key.
+    pub fn basis(mut self, basis: Basis) -> Self {
+        self.basis = Some(basis);
+        self
+    }
+
+    /// Waits up to `wait` for a running attempt, then for its outcome, before answering that one is
+    /// in flight. No connection is held meanwhile. Default: the setting of
+    /// [`Settings::wait`](super::Settings::wait).
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Keeps the outcome this long. Default: the setting of
+    /// [`Settings::retention`](super::Settings::retention).
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// Lets the effect happen once for a place in the domain, whatever keys ask for it.
+    ///
+    /// Overrides what the input declares as `once_per`.
+    pub fn once_per(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// The key of this call, for instance for a column beside the effect.
+    ///
+    /// # Errors
+    ///
+    /// Fails with kind [`InvalidKey`](ErrorKind::InvalidKey), naming the field.
+    pub fn key(&self) -> Result<IdempotencyKey, Error>
+    where
+        I: Idempotent + TenantKnown<Source>,
+    {
+        Ok(derive(self.input, self.tenant.as_deref()).map_err(invalid_key)?.key)
+    }
+
+    /// Runs `effect` in one transaction with its claim, its outcome and its ledger entry.
+    ///
+    /// The first call under a key runs `effect` and commits all four together. Every repeat with the
+    /// same fingerprint gets the recorded outcome without running it; a repeat with another one is
+    /// refused. `effect` is run again from the start, in a new transaction, when the database undid
+    /// it (serialisation failure, deadlock) and when the answer to COMMIT was lost; it must have no
+    /// effect outside of its transaction. A final error ([`EffectError::final_`]) rolls it back and
+    /// is recorded; any other error rolls it back and records nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`InvalidKey`](ErrorKind::InvalidKey): no key can be made of the input; nothing ran.
+    /// - [`InFlight`](ErrorKind::InFlight): another attempt is running.
+    /// - [`Mismatch`](ErrorKind::Mismatch), [`AlreadyExecuted`](ErrorKind::AlreadyExecuted),
+    ///   [`Revoked`](ErrorKind::Revoked), [`OutcomeUnknown`](ErrorKind::OutcomeUnknown),
+    ///   [`ResultUnavailable`](ErrorKind::ResultUnavailable): nothing ran, and nothing will.
+    /// - [`Declined`](ErrorKind::Declined): the effect ended in a final error, now or before.
+    /// - [`Effect`](ErrorKind::Effect): the effect failed; nothing was committed.
+    /// - [`Misuse`](ErrorKind::Misuse): the effect ended the transaction itself, ignored an error
+    ///   that aborted it, or asked for a second one.
+    /// - [`LostClaim`](ErrorKind::LostClaim), [`Corrupt`](ErrorKind::Corrupt),
+    ///   [`Schema`](ErrorKind::Schema), [`Store`](ErrorKind::Store): nothing was committed, except
+    ///   that after a lost COMMIT only the next call can tell.
+    ///
+    /// # Cancel safety
+    ///
+    /// Until COMMIT is sent, dropping the future leaves neither effect nor record. From then on there
+    /// are both or neither; the next call finds out. The pooled connection is clean in every case.
+    pub async fn transaction<T, F>(self, effect: F) -> Result<Done<T>, Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError> + Clone,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        let span = span(&call);
+        let run = async {
+            let mut retrying = Retrying::new(&call);
+            loop {
+                match attempt(shared, &call, effect.clone()).await {
+                    Ok(done) => return Ok(done),
+                    Err(error) => retrying.again(shared, &call, error, true).await?,
+                }
+            }
+        };
+        conclude(&span, run.instrument(span.clone()).await)
+    }
+
+    /// As [`transaction`](Self::transaction), for an effect that can be called only once: where that
+    /// would run it again, this returns a retryable error of kind [`Store`](ErrorKind::Store).
+    ///
+    /// # Errors
+    ///
+    /// As [`transaction`](Self::transaction).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`transaction`](Self::transaction).
+    pub async fn transaction_once<T, F>(self, effect: F) -> Result<Done<T>, Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        let span = span(&call);
+        let run = async {
+            let mut retrying = Retrying::new(&call);
+            let mut effect = Some(effect);
+            loop {
+                // Waiting for another attempt does not use up the effect; running it does.
+                let once = async |connection: &mut S::Connection| match effect.take() {
+                    Some(effect) => effect(connection).await,
+                    None => Err(EffectError::nothing_happened("the effect can be called only once")),
+                };
+                match attempt(shared, &call, once).await {
+                    Ok(done) => return Ok(done),
+                    Err(error) => retrying.again(shared, &call, error, effect.is_some()).await?,
+                }
+            }
+        };
+        conclude(&span, run.instrument(span.clone()).await)
+    }
+
+    /// Claims the key and hands over the open transaction, for effects that do not fit a closure.
+    ///
+    /// The guard commits in [`Guard::complete`]; dropping it rolls everything back. It is not run
+    /// again on a serialisation failure: that is a retryable error.
+    ///
+    /// # Errors
+    ///
+    /// As [`transaction`](Self::transaction), but for those of the effect.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves nothing claimed.
+    pub async fn begin<T>(self) -> Result<Begun<'a, S, T>, Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        let mut retrying = Retrying::new(&call);
+        loop {
+            let error = match shared.registry.enter(call.key()) {
+                None => answer::in_flight(&call, None),
+                Some(running) => match claim(shared, &call).await {
+                    Ok(Claimed::Won {
+                        transaction,
+                        claim,
+                        won,
+                    }) => {
+                        return Ok(Begun::Execute(Guard::new(
+                            shared,
+                            call,
+                            running,
+                            transaction,
+                            claim,
+                            won,
+                        )));
+                    }
+                    Ok(Claimed::TurnedAway(reply)) => match turned_away(shared, &call, reply).await {
+                        Ok(done) => return Ok(Begun::Replayed(done.into_inner())),
+                        Err(error) => error,
+                    },
+                    Err(error) => error,
+                },
+            };
+            retrying.again(shared, &call, error, true).await?;
+        }
+    }
+
+    /// Claims and runs `effect` inside the caller's open transaction.
+    ///
+    /// Everything stands or falls with that transaction: the answer, a refusal included, is
+    /// provisional until the caller commits. Whether the claim is won or lost, and whether the effect
+    /// fails, the transaction stays usable: the work is done under a savepoint. It never waits and
+    /// never retries. It is also the only form that may be used inside another effect.
+    ///
+    /// # Errors
+    ///
+    /// As [`transaction`](Self::transaction). [`Misuse`](ErrorKind::Misuse) when `connection` is in
+    /// no transaction. After a retryable error of kind [`Store`](ErrorKind::Store) the caller's whole
+    /// transaction has to be run again.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future rolls back to the savepoint.
+    pub async fn join<T, F>(self, connection: &mut S::Connection, effect: F) -> Result<Done<T>, Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
+    {
+        let (shared, call) = self.prepare()?;
+        scope::check_not_inside(call.key())?;
+        let span = span(&call);
+        conclude(
+            &span,
+            join::join(shared, &call, connection, effect)
+                .instrument(span.clone())
+                .await,
+        )
+    }
+
+    fn prepare(self) -> Result<(&'a Shared<S>, Prepared), Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent,
+    {
+        let mut derived = derive(self.input, self.tenant.as_deref()).map_err(invalid_key)?;
+        if let Some(basis) = &self.basis {
+            derived.add_basis(basis).map_err(invalid_key)?;
+        }
+        if self.place.is_some() {
+            derived.place = self.place;
+        }
+        let call = Prepared {
+            derived,
+            action: self.input.action().to_owned(),
+            step_id: self.step_id,
+            run_id: self.run_id,
+            wait: self.wait,
+            retention: self.retention,
+        };
+        call.check(self.shared)?;
+        Ok((self.shared, call))
+    }
+}
+
+fn invalid_key(source: crate::key::KeyError) -> Error {
+    Error::new(
+        ErrorKind::InvalidKey,
+        format!("no key can be made of the input: {source}"),
+    )
+    .with_source(source)
+}
+
+fn span(call: &Prepared) -> tracing::Span {
+    tracing::debug_span!(
+        "idempotency.call",
+        action = call.action,
+        key = call.key().short(),
+        outcome = tracing::field::Empty,
+        attempt = tracing::field::Empty
+    )
+}
+
+fn conclude<T>(span: &tracing::Span, result: Result<Done<T>, Error>) -> Result<Done<T>, Error> {
+    let outcome = match &result {
+        Ok(Done::Executed(_)) => "executed",
+        Ok(Done::Replayed(_)) => "replayed",
+        Err(error) => match error.kind() {
+            ErrorKind::InFlight => "in_flight",
+            ErrorKind::Mismatch => "mismatch",
+            ErrorKind::Declined => "declined",
+            ErrorKind::OutcomeUnknown => "unknown",
+            ErrorKind::Revoked => "revoked",
+            ErrorKind::Store => "store_error",
+            _ => "failed",
+        },
+    };
+    span.record("outcome", outcome);
+    result
+}

@@ -1,0 +1,128 @@
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::attempt::{decline, finish};
+use super::prepared::{Prepared, Won};
+use super::registry::Running;
+use super::{Done, Shared};
+use crate::error::Error;
+use crate::key::IdempotencyKey;
+use crate::record::{Outcome, OutcomeKind};
+use crate::store::{StoreClaim, TransactionalStore};
+
+/// What [`Call::begin`](super::Call::begin) found.
+#[must_use]
+pub enum Begun<'a, S: TransactionalStore, T> {
+    /// The claim is won: have the effect on [`Guard::connection`], then [`Guard::complete`].
+    Execute(Guard<'a, S, T>),
+    /// The effect ran before; this is its recorded result.
+    Replayed(T),
+}
+
+/// A won claim in its open transaction.
+///
+/// Dropping it rolls back claim and effect; nothing is recorded then.
+#[must_use = "dropping a guard rolls back what was done through it"]
+pub struct Guard<'a, S: TransactionalStore, T> {
+    shared: &'a Shared<S>,
+    call: Prepared,
+    transaction: S::Transaction<'static>,
+    claim: StoreClaim,
+    won: Won,
+    // After the transaction: duplicates are woken when it has ended.
+    _running: Running,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T> {
+    pub(super) fn new(
+        shared: &'a Shared<S>,
+        call: Prepared,
+        running: Running,
+        transaction: S::Transaction<'static>,
+        claim: StoreClaim,
+        won: Won,
+    ) -> Self {
+        Self {
+            shared,
+            call,
+            transaction,
+            claim,
+            won,
+            _running: running,
+            result: PhantomData,
+        }
+    }
+
+    /// What the effect runs its statements on.
+    pub fn connection(&mut self) -> &mut S::Connection {
+        self.transaction.as_mut()
+    }
+
+    /// The key of this call.
+    #[must_use]
+    pub fn key(&self) -> &IdempotencyKey {
+        self.call.key()
+    }
+
+    /// The number of this attempt, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.won.attempt
+    }
+
+    /// Records `value` as the outcome and commits it with the effect.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::transaction`](super::Call::transaction); nothing was committed then, except that
+    /// after a lost COMMIT only the next call can tell.
+    ///
+    /// # Cancel safety
+    ///
+    /// Until COMMIT is sent, dropping the future leaves neither effect nor record; from then on there
+    /// are both or neither.
+    pub async fn complete(self, value: T) -> Result<Done<T>, Error> {
+        finish(self.shared, &self.call, self.transaction, &self.claim, self.won, &value).await?;
+        Ok(Done::Executed(value))
+    }
+
+    /// Rolls the effect back and records `value` as a final error, which every repeat gets.
+    ///
+    /// Returns what stands in the end: if another attempt has won meanwhile, that is its result.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Declined`](crate::ErrorKind::Declined) when the final error is recorded, else as
+    /// [`Call::transaction`](super::Call::transaction).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves no effect; the final error is recorded or not.
+    pub async fn decline<V: Serialize + ?Sized>(self, value: &V) -> Result<Done<T>, Error> {
+        let outcome = Outcome::encode(OutcomeKind::Declined, value).map_err(|source| {
+            Error::misuse(
+                "the value of a final error cannot be written as JSON; nothing was recorded",
+                source,
+            )
+        })?;
+        self.shared.store.rollback(self.transaction).await?;
+        decline(self.shared, &self.call, outcome).await
+    }
+
+    /// Rolls the effect back and records nothing. Dropping the guard does the same, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store) when the storage does not answer; nothing is committed
+    /// then either.
+    ///
+    /// # Cancel safety
+    ///
+    /// Everything is rolled back in every case.
+    pub async fn roll_back(self) -> Result<(), Error> {
+        self.shared.store.rollback(self.transaction).await
+    }
+}

@@ -1,0 +1,123 @@
+//! Runs effects at most once each.
+
+mod answer;
+mod attempt;
+mod call;
+mod done;
+mod effect_error;
+mod guard;
+mod join;
+mod prepared;
+mod registry;
+mod retrying;
+mod scope;
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+pub use call::Call;
+pub use done::Done;
+pub use effect_error::EffectError;
+pub use guard::{Begun, Guard};
+pub use settings::Settings;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+use crate::key::{FromType, Idempotent, IdempotentFields, TenantKnown};
+use crate::store::TransactionalStore;
+use registry::Registry;
+
+/// The front door: runs effects through a store so that each happens once.
+///
+/// Clones share the store, the settings and the knowledge of which keys are running in this process.
+///
+/// # Examples
+///
+/// ```
+/// # use idem_core::{Idem, MemoryStore};
+/// let idem = Idem::new(MemoryStore::new());
+/// assert_eq!(idem.store().executed(), 0);
+/// ```
+pub struct Idem<S> {
+    shared: Arc<Shared<S>>,
+}
+
+pub(crate) struct Shared<S> {
+    pub(crate) store: S,
+    pub(crate) settings: Settings,
+    pub(crate) registry: Registry,
+}
+
+impl<S> Idem<S> {
+    /// Creates a front door with the default [`Settings`].
+    pub fn new(store: S) -> Self {
+        Self::from_parts(store, Settings::default())
+    }
+
+    /// Creates a front door with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// Fails with kind [`Misuse`](crate::ErrorKind::Misuse) when the settings contradict each other,
+    /// naming both.
+    pub fn with_settings(store: S, settings: Settings) -> Result<Self, Error> {
+        settings.check()?;
+        Ok(Self::from_parts(store, settings))
+    }
+
+    fn from_parts(store: S, settings: Settings) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                store,
+                settings,
+                registry: Registry::default(),
+            }),
+        }
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &S {
+        &self.shared.store
+    }
+
+    /// Begins to describe one call: tenant, step, run, basis, wait, and how it ends.
+    pub fn call<'a, I: IdempotentFields + ?Sized>(&'a self, input: &'a I) -> Call<'a, S, I> {
+        Call::new(&self.shared, input)
+    }
+
+    /// Runs `effect` in one transaction with its claim, its outcome and its ledger entry.
+    ///
+    /// Shorthand for [`call(input)`](Self::call)[`.transaction(effect)`](Call::transaction), which
+    /// has the details.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::transaction`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Call::transaction`].
+    pub async fn transaction<I, T, F>(&self, input: &I, effect: F) -> Result<Done<T>, Error>
+    where
+        S: TransactionalStore,
+        I: Idempotent + TenantKnown<FromType> + ?Sized,
+        T: Serialize + DeserializeOwned,
+        F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError> + Clone,
+    {
+        self.call(input).transaction(effect).await
+    }
+}
+
+impl<S> Clone for Idem<S> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}

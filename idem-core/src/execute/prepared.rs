@@ -1,0 +1,118 @@
+use std::time::Duration;
+
+use super::Shared;
+use crate::error::{Error, ErrorKind};
+use crate::key::{Derived, IdempotencyKey};
+use crate::ledger::{Detail, Entry, EntryKind, RefusalReason};
+use crate::record::{Outcome, OutcomeKind, OwnerToken};
+use crate::state::Claim;
+use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
+
+/// One call with everything derived from its input.
+pub(crate) struct Prepared {
+    pub(crate) derived: Derived,
+    pub(crate) action: String,
+    pub(crate) step_id: Option<String>,
+    pub(crate) run_id: Option<String>,
+    pub(crate) wait: Duration,
+    pub(crate) retention: Duration,
+}
+
+impl Prepared {
+    pub(crate) fn key(&self) -> &IdempotencyKey {
+        &self.derived.key
+    }
+
+    pub(crate) fn place(&self) -> Option<PlaceDigest> {
+        self.derived.place.as_ref().map(|place| *place.digest())
+    }
+
+    /// Refuses what the store cannot keep.
+    pub(crate) fn check<S: Store>(&self, shared: &Shared<S>) -> Result<(), Error> {
+        shared.settings.check_retention(self.retention)?;
+        if self.derived.place.is_some() && !shared.store.capabilities().ledger {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "`once_per` needs a store that keeps the ledger",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A claim of a new attempt.
+    pub(crate) fn claim(&self) -> Result<StoreClaim, Error> {
+        let claim = Claim {
+            fingerprint: self.derived.fingerprint.clone(),
+            owner: OwnerToken::random()?,
+            lease: None,
+            retention: self.retention,
+            step_id: self.step_id.clone(),
+            run_id: self.run_id.clone(),
+        };
+        Ok(StoreClaim {
+            key: self.key().clone(),
+            claim,
+            place: self.place(),
+        })
+    }
+
+    pub(crate) fn completion(&self, claim: &StoreClaim, won: Won, outcome: Outcome) -> Result<Completion, Error> {
+        let kind = match outcome.kind() {
+            OutcomeKind::Success => EntryKind::Executed,
+            OutcomeKind::Declined => EntryKind::Declined,
+        };
+        let mut entry = self.entry(kind, won)?;
+        entry.outcome_digest = outcome.digest();
+        // A declined effect has not happened, so its place stays free.
+        entry.place = if kind == EntryKind::Executed {
+            self.place()
+        } else {
+            None
+        };
+        Ok(Completion {
+            owner: claim.claim.owner,
+            outcome,
+            entry,
+        })
+    }
+
+    pub(crate) fn refusal(&self, reason: RefusalReason) -> Result<Entry, Error> {
+        let mut entry = self.entry(
+            EntryKind::Refused,
+            Won {
+                generation: 1,
+                attempt: 0,
+            },
+        )?;
+        entry.reason = Some(reason);
+        Ok(entry)
+    }
+
+    fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
+        let derived = &self.derived;
+        // A canonical form is UTF-8, so nothing is lost.
+        let preimage = String::from_utf8_lossy(&derived.preimage).into_owned();
+        Ok(Entry {
+            key: derived.key.clone(),
+            generation: won.generation,
+            attempt: won.attempt,
+            kind,
+            reason: None,
+            action: self.action.clone(),
+            fingerprint: derived.fingerprint.clone(),
+            step_id: self.step_id.clone(),
+            run_id: self.run_id.clone(),
+            payload_digest: derived.payload_digest,
+            outcome_digest: None,
+            place: None,
+            detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,
+        })
+    }
+}
+
+/// Where in the life of its record a claim was won.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Won {
+    pub(crate) generation: u32,
+    pub(crate) attempt: u32,
+}

@@ -1,0 +1,36 @@
+//! Which effects the current task is inside of.
+
+use crate::error::{Error, ErrorKind};
+use crate::key::IdempotencyKey;
+
+tokio::task_local! {
+    static INSIDE: Vec<IdempotencyKey>;
+}
+
+/// Runs `body` as the inside of the effect of `key`.
+pub(crate) async fn inside<F: Future>(key: &IdempotencyKey, body: F) -> F::Output {
+    let mut keys = INSIDE.try_with(Vec::clone).unwrap_or_default();
+    keys.push(key.clone());
+    INSIDE.scope(keys, body).await
+}
+
+/// Refuses a call that would open a second transaction inside an effect.
+pub(crate) fn check_outside() -> Result<(), Error> {
+    if INSIDE.try_with(|keys| !keys.is_empty()).unwrap_or(false) {
+        let message = "a second transaction inside an effect would commit apart from it; use `.join(tx, ..)` on the effect's own transaction";
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
+}
+
+/// Refuses a key inside its own effect.
+pub(crate) fn check_not_inside(key: &IdempotencyKey) -> Result<(), Error> {
+    if INSIDE.try_with(|keys| keys.contains(key)).unwrap_or(false) {
+        let message = format!(
+            "the effect of key {} asks for itself; a nested effect needs a key of its own",
+            key.short()
+        );
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
+}

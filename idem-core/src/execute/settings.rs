@@ -1,0 +1,119 @@
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How calls behave unless they say otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use idem_core::{Idem, MemoryStore, Settings};
+///
+/// let day = Duration::from_secs(24 * 60 * 60);
+/// // Brokers may redeliver for two days, but outcomes would be forgotten after one.
+/// let settings = Settings::default().retention(day).replay_window(2 * day);
+/// assert!(Idem::with_settings(MemoryStore::new(), settings).is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(crate) retention: Duration,
+    pub(crate) replay_window: Duration,
+    pub(crate) wait: Duration,
+    pub(crate) probe: bool,
+    pub(crate) max_outcome_bytes: usize,
+    pub(crate) max_retries: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            retention: 90 * DAY,
+            replay_window: Duration::ZERO,
+            wait: Duration::ZERO,
+            probe: false,
+            max_outcome_bytes: 1024 * 1024,
+            max_retries: 10,
+        }
+    }
+}
+
+impl Settings {
+    /// How long an outcome is kept and replayed. Default: 90 days.
+    ///
+    /// An effect stays in the ledger when its outcome has expired, so a late repeat is told that it
+    /// was already executed; it never runs again.
+    #[must_use]
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// The longest time in which clients or brokers may repeat a call. Default: zero, not declared.
+    ///
+    /// A retention shorter than this is refused.
+    #[must_use]
+    pub fn replay_window(mut self, replay_window: Duration) -> Self {
+        self.replay_window = replay_window;
+        self
+    }
+
+    /// How long a duplicate waits for the running attempt before it is told that one is in flight.
+    /// Default: zero, it is told at once. No connection is held while waiting.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Whether a call first looks for a recorded outcome before it opens a transaction. Default: no.
+    ///
+    /// It costs one statement on a first execution and makes a replay one statement instead of four.
+    #[must_use]
+    pub fn probe(mut self, probe: bool) -> Self {
+        self.probe = probe;
+        self
+    }
+
+    /// The largest outcome that is kept, in bytes of its encoded form. Default: 1 MiB.
+    ///
+    /// The effect of a larger one is committed and its first caller gets the result; repeats are told
+    /// that the result is unavailable.
+    #[must_use]
+    pub fn max_outcome_bytes(mut self, max_outcome_bytes: usize) -> Self {
+        self.max_outcome_bytes = max_outcome_bytes;
+        self
+    }
+
+    /// How often a transaction that the database undid (serialisation failure, deadlock) is run
+    /// again. Default: 10.
+    #[must_use]
+    pub fn max_retries(mut self, max_retries: u32) -> Self {
+        self.max_retries = max_retries;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.check_retention(self.retention)
+    }
+
+    /// Retention may be set per call, so it is checked there as well.
+    pub(crate) fn check_retention(&self, retention: Duration) -> Result<(), Error> {
+        if retention.as_millis() == 0 {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "a retention below one millisecond keeps no outcome to replay; set one as long as callers may retry",
+            ));
+        }
+        if retention < self.replay_window {
+            let message = format!(
+                "outcomes would be kept for {retention:?}, but callers may repeat a call for {:?}; raise the retention or lower the replay window",
+                self.replay_window
+            );
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! What is kept about one key.
+
+mod outcome;
+mod owner;
+
+pub use outcome::{Outcome, OutcomeKind};
+pub use owner::OwnerToken;
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::key::Fingerprint;
+use crate::state::Status;
+
+/// Whether a claim is committed together with its effect or before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Claim, effect, outcome and ledger entry are one transaction.
+    Transactional,
+    /// The claim is committed first and guarded by a lease while an outside effect runs.
+    Leased,
+}
+
+/// What a later attempt may do when a lease has ended without an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// The downstream enforces the key for this long, counted from the first attempt: within it the
+    /// next attempt runs, beyond it the outcome is unknown.
+    Rerun {
+        /// How long the downstream remembers the key.
+        remembered_for: Duration,
+    },
+    /// Nothing runs again until a person or a reconciliation has said what happened.
+    Hold,
+}
+
+impl Recovery {
+    /// The stricter of two: [`Hold`](Recovery::Hold) over everything, else the shorter memory.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Rerun { remembered_for: a }, Self::Rerun { remembered_for: b }) => Self::Rerun {
+                remembered_for: a.min(b),
+            },
+            _ => Self::Hold,
+        }
+    }
+}
+
+/// The stored state of one (tenant, key).
+///
+/// A record changes by [`transition`](crate::state::transition) alone.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What the claiming request asked for.
+    pub fingerprint: Fingerprint,
+    /// Where the record stands.
+    pub status: Status,
+    /// The mode of the claiming attempt.
+    pub mode: Mode,
+    /// The recovery of the claiming attempt; `None` in transactional mode.
+    pub recovery: Option<Recovery>,
+    /// Who owns the claim: chosen by the claimant, compared by every later step.
+    pub owner: OwnerToken,
+    /// When the lease ends; `None` in transactional mode and where no one works.
+    pub lease_until: Option<Timestamp>,
+    /// How many attempts this generation has seen, from 1 at the first claim.
+    pub attempt: u32,
+    /// Counts the times the effect was reopened, from 1.
+    pub generation: u32,
+    /// The caller's step, as it named it.
+    pub step_id: Option<String>,
+    /// The caller's run, as it named it.
+    pub run_id: Option<String>,
+    /// What is replayed; present in a completed and in a revoked record.
+    pub outcome: Option<Outcome>,
+    /// When the first attempt of this generation was claimed.
+    pub created_at: Timestamp,
+    /// When the outcome was recorded.
+    pub completed_at: Option<Timestamp>,
+    /// From when on the record counts as absent, if it is completed, failed or revoked.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Record {
+    /// Whether the record counts as absent at `now`.
+    ///
+    /// Claims in flight and unknown outcomes never expire.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.status.expires() && self.expires_at.is_some_and(|end| end <= now)
+    }
+}

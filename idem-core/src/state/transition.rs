@@ -1,0 +1,354 @@
+use super::{Claim, Event, Illegal, Reply, Status};
+use crate::clock::Timestamp;
+use crate::key::Fingerprint;
+use crate::ledger::{EntryKind, LedgerRef, LedgerView, Standing};
+use crate::record::{Mode, Outcome, OwnerToken, Record, Recovery};
+
+/// What is stored next, and what the caller is told.
+type Next = Result<(Option<Record>, Reply), Illegal>;
+
+/// Decides what `event` makes of a stored `record` at `now`.
+///
+/// `ledger` is what the ledger says about the key and, for a claim or a reopening with a
+/// `once_per` place, who else holds that place. The first part of the answer is what is stored
+/// from now on, unchanged if the event changes nothing; the second is what the caller is told.
+///
+/// # Errors
+///
+/// Fails when the record cannot have come from any sequence of events; nothing may be done with it
+/// then but to report it.
+pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
+    // An expired record counts as absent, but for its token: what an owner re-sends is recognised.
+    let live = |record: &Record| !record.is_expired(now);
+    match event {
+        Event::Claim(claim) => match record.filter(live) {
+            None => claim_absent(ledger, claim, now),
+            Some(record) => claim_present(record, ledger, claim, now),
+        },
+        Event::Complete {
+            owner,
+            outcome,
+            retention,
+        } => by_owner(record, owner, |mut record| match record.status {
+            Status::InFlight | Status::Unknown => {
+                complete(&mut record, outcome, now, now.after(retention));
+                (record, Reply::Done)
+            }
+            Status::Completed => (record, Reply::Done),
+            Status::Failed | Status::Revoked => (record, Reply::Stale),
+        }),
+        Event::Fail { owner } => by_owner(record, owner, |mut record| match (record.status, record.recovery) {
+            (Status::InFlight, Some(Recovery::Rerun { .. })) => {
+                record.lease_until = Some(now);
+                (record, Reply::Done)
+            }
+            (Status::InFlight, Some(Recovery::Hold) | None) => {
+                hold(&mut record);
+                (record, Reply::Done)
+            }
+            (Status::Unknown, _) => (record, Reply::Done),
+            (Status::Completed | Status::Failed | Status::Revoked, _) => (record, Reply::Stale),
+        }),
+        Event::Release { owner, retention } => by_owner(record, owner, |mut record| match record.status {
+            Status::InFlight | Status::Unknown => {
+                release(&mut record, now.after(retention));
+                (record, Reply::Done)
+            }
+            Status::Failed => (record, Reply::Done),
+            Status::Completed | Status::Revoked => (record, Reply::Stale),
+        }),
+        Event::Renew { owner, lease } => by_owner(record, owner, |mut record| match (record.status, record.mode) {
+            (Status::InFlight, Mode::Leased) => {
+                record.lease_until = Some(now.after(lease));
+                (record, Reply::Done)
+            }
+            _ => (record, Reply::Stale),
+        }),
+        Event::Resolve {
+            outcome,
+            owner,
+            retention,
+        } => resolve(record, outcome, owner, now, now.after(retention)),
+        Event::Revoke { retention } => Ok(revoke(record.filter(live), ledger, now.after(retention))),
+        Event::Reopen {
+            expected_generation,
+            owner,
+            retention,
+        } => Ok(reopen(
+            record.filter(live),
+            ledger,
+            expected_generation,
+            owner,
+            now,
+            now.after(retention),
+        )),
+    }
+}
+
+/// A claim where no record counts: the ledger is asked before anything runs.
+fn claim_absent(ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
+    let generation = match &ledger.own {
+        None => 1,
+        Some(standing) if standing.fingerprint != claim.fingerprint => return Ok((None, Reply::Mismatch)),
+        Some(Standing {
+            kind: EntryKind::Revoked,
+            ..
+        }) => return Ok((None, Reply::Revoked(None))),
+        Some(Standing {
+            kind: EntryKind::Reopened,
+            entry,
+            ..
+        }) => entry.generation,
+        Some(Standing { entry, .. }) => return Ok((None, Reply::AlreadyExecuted(entry.clone()))),
+    };
+    if let Some(holder) = &ledger.place {
+        return Ok((None, Reply::PlaceTaken(holder.clone())));
+    }
+    Ok(claimed(new_record(claim, generation, 1, now)))
+}
+
+/// A claim against a record that counts. Whatever binds its fingerprint judges a mismatch first.
+fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
+    check_version(&record.fingerprint, &claim.fingerprint)?;
+    let binds = !(record.status == Status::Failed && record.generation == 1);
+    if binds && record.fingerprint != claim.fingerprint {
+        return Ok((Some(record), Reply::Mismatch));
+    }
+    match record.status {
+        // The answer to this very claim was lost, and it was sent again.
+        Status::InFlight if record.owner == claim.owner => Ok(claimed(record)),
+        Status::InFlight => claim_in_flight(record, claim, now),
+        Status::Unknown => Ok((Some(record), Reply::OutcomeUnknown)),
+        Status::Completed => match record.outcome.clone() {
+            Some(outcome) => Ok((Some(record), Reply::Replay(outcome))),
+            None => Err(Illegal::NoOutcome),
+        },
+        Status::Revoked => {
+            let outcome = record.outcome.clone();
+            Ok((Some(record), Reply::Revoked(outcome)))
+        }
+        Status::Failed => {
+            if let Some(Standing {
+                kind: EntryKind::Executed,
+                entry,
+                ..
+            }) = &ledger.own
+                && entry.generation >= record.generation
+            {
+                return Ok((Some(record.clone()), Reply::AlreadyExecuted(entry.clone())));
+            }
+            if let Some(holder) = &ledger.place {
+                return Ok((Some(record), Reply::PlaceTaken(holder.clone())));
+            }
+            Ok(claimed(new_record(
+                claim,
+                record.generation,
+                record.attempt.saturating_add(1),
+                now,
+            )))
+        }
+    }
+}
+
+/// A claim while another attempt holds the record.
+fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
+    let (Mode::Leased, Some(lease_until)) = (record.mode, record.lease_until) else {
+        // A transactional claim is committed only together with its outcome. One that stands alone
+        // was committed by the effect itself, so part of that effect may stand as well.
+        return Ok((Some(record), Reply::OutcomeUnknown));
+    };
+    if lease_until > now {
+        return Ok((
+            Some(record),
+            Reply::InFlight {
+                lease_left: Some(now.until(lease_until)),
+            },
+        ));
+    }
+    let stored = record.recovery.ok_or(Illegal::NoRecovery)?;
+    // A transactional claimant has no way to repeat an outside effect under its key.
+    let recovery = stored.stricter(claim.lease.map_or(Recovery::Hold, |(_, recovery)| recovery));
+    match recovery {
+        Recovery::Rerun { remembered_for } if now < record.created_at.after(remembered_for) => {
+            let first_attempt = record.created_at;
+            let mut next = new_record(claim, record.generation, record.attempt.saturating_add(1), now);
+            next.created_at = first_attempt;
+            next.recovery = Some(recovery);
+            Ok(claimed(next))
+        }
+        Recovery::Rerun { .. } | Recovery::Hold => {
+            hold(&mut record);
+            Ok((Some(record), Reply::OutcomeUnknown))
+        }
+    }
+}
+
+fn resolve(
+    record: Option<Record>,
+    outcome: Option<Outcome>,
+    owner: OwnerToken,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Next {
+    let Some(mut record) = record else {
+        return Ok((None, Reply::Refused("there is no record of this key")));
+    };
+    let unknown = match (record.status, record.lease_until) {
+        (Status::Unknown, _) | (Status::InFlight, None) => true,
+        (Status::InFlight, Some(end)) => end <= now,
+        (Status::Completed | Status::Failed | Status::Revoked, _) => false,
+    };
+    if !unknown {
+        return Ok((Some(record), Reply::Refused("the outcome of this key is not unknown")));
+    }
+    record.owner = owner;
+    match outcome {
+        Some(outcome) => complete(&mut record, outcome, now, expires_at),
+        None => release(&mut record, expires_at),
+    }
+    Ok((Some(record), Reply::Done))
+}
+
+fn revoke(record: Option<Record>, ledger: &LedgerView, expires_at: Timestamp) -> (Option<Record>, Reply) {
+    match record {
+        Some(mut record) if record.status == Status::Completed => {
+            record.status = Status::Revoked;
+            record.expires_at = Some(expires_at);
+            (Some(record), Reply::Done)
+        }
+        Some(record) if record.status == Status::Revoked => (Some(record), Reply::Done),
+        Some(record) => (Some(record), Reply::Refused("only a completed effect can be revoked")),
+        None => match &ledger.own {
+            Some(Standing {
+                kind: EntryKind::Executed | EntryKind::Revoked,
+                ..
+            }) => (None, Reply::Done),
+            _ => (None, Reply::Refused("the ledger holds no effect of this key")),
+        },
+    }
+}
+
+fn reopen(
+    record: Option<Record>,
+    ledger: &LedgerView,
+    expected_generation: u32,
+    owner: OwnerToken,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> (Option<Record>, Reply) {
+    let revoked = match (&record, &ledger.own) {
+        (Some(record), _) => {
+            (record.status == Status::Revoked).then(|| (record.generation, record.fingerprint.clone()))
+        }
+        (
+            None,
+            Some(Standing {
+                kind: EntryKind::Revoked,
+                entry,
+                fingerprint,
+            }),
+        ) => Some((entry.generation, fingerprint.clone())),
+        (None, _) => None,
+    };
+    let Some((generation, fingerprint)) = revoked else {
+        return (record, Reply::Refused("only a revoked effect can be reopened"));
+    };
+    if generation != expected_generation {
+        return (
+            record,
+            Reply::Refused("the effect was reopened in another generation than expected"),
+        );
+    }
+    if let Some(holder) = &ledger.place {
+        return (record, Reply::PlaceTaken(LedgerRef::clone(holder)));
+    }
+    let reopened = Record {
+        fingerprint,
+        status: Status::Failed,
+        mode: record.as_ref().map_or(Mode::Transactional, |record| record.mode),
+        recovery: None,
+        owner,
+        lease_until: None,
+        attempt: 0,
+        generation: generation.saturating_add(1),
+        step_id: None,
+        run_id: None,
+        outcome: None,
+        created_at: now,
+        completed_at: None,
+        expires_at: Some(expires_at),
+    };
+    (Some(reopened), Reply::Done)
+}
+
+/// Applies `f` if `owner` holds the token of the record; a stale token changes nothing.
+fn by_owner(record: Option<Record>, owner: OwnerToken, f: impl FnOnce(Record) -> (Record, Reply)) -> Next {
+    match record {
+        Some(record) if record.owner == owner => {
+            let (record, reply) = f(record);
+            Ok((Some(record), reply))
+        }
+        other => Ok((other, Reply::Stale)),
+    }
+}
+
+fn new_record(claim: Claim, generation: u32, attempt: u32, now: Timestamp) -> Record {
+    Record {
+        fingerprint: claim.fingerprint,
+        status: Status::InFlight,
+        mode: if claim.lease.is_some() {
+            Mode::Leased
+        } else {
+            Mode::Transactional
+        },
+        recovery: claim.lease.map(|(_, recovery)| recovery),
+        owner: claim.owner,
+        lease_until: claim.lease.map(|(lease, _)| now.after(lease)),
+        attempt,
+        generation,
+        step_id: claim.step_id,
+        run_id: claim.run_id,
+        outcome: None,
+        created_at: now,
+        completed_at: None,
+        expires_at: None,
+    }
+}
+
+fn claimed(record: Record) -> (Option<Record>, Reply) {
+    let reply = Reply::Claimed {
+        generation: record.generation,
+        attempt: record.attempt,
+    };
+    (Some(record), reply)
+}
+
+fn complete(record: &mut Record, outcome: Outcome, now: Timestamp, expires_at: Timestamp) {
+    record.status = Status::Completed;
+    record.outcome = Some(outcome);
+    record.lease_until = None;
+    record.completed_at = Some(now);
+    record.expires_at = Some(expires_at);
+}
+
+fn release(record: &mut Record, expires_at: Timestamp) {
+    record.status = Status::Failed;
+    record.lease_until = None;
+    record.expires_at = Some(expires_at);
+}
+
+/// The token stays, so that a late acknowledgement by its owner still completes the record.
+fn hold(record: &mut Record) {
+    record.status = Status::Unknown;
+    record.lease_until = None;
+}
+
+fn check_version(stored: &Fingerprint, own: &Fingerprint) -> Result<(), Illegal> {
+    if stored.version() == own.version() {
+        return Ok(());
+    }
+    Err(Illegal::FingerprintVersion {
+        found: stored.version(),
+        own: own.version(),
+    })
+}

@@ -1,0 +1,53 @@
+use crate::clock::Timestamp;
+use crate::key::IdempotencyKey;
+use crate::ledger::{Entry, LedgerRef, LedgerView};
+use crate::record::{Outcome, OwnerToken, Record};
+use crate::state::Claim;
+
+/// The digest of a `once_per` place.
+pub type PlaceDigest = [u8; 32];
+
+/// A claim as a store gets it.
+#[derive(Clone, Debug)]
+pub struct StoreClaim {
+    /// The key that is claimed.
+    pub key: IdempotencyKey,
+    /// What the claimant brings.
+    pub claim: Claim,
+    /// The `once_per` place that the effect will take.
+    pub place: Option<PlaceDigest>,
+}
+
+/// What a store found where a claim was not won.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The committed record.
+    pub record: Option<Record>,
+    /// What the ledger says.
+    pub ledger: LedgerView,
+    /// The storage's clock.
+    pub now: Timestamp,
+}
+
+/// A completion: the outcome of a claim and the entry that accounts for it.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// The token of the claim.
+    pub owner: OwnerToken,
+    /// What repeats will get.
+    pub outcome: Outcome,
+    /// The entry, with key, generation and attempt of the claim.
+    pub entry: Entry,
+}
+
+/// What became of a completion.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Completed {
+    /// Record and ledger hold the outcome, once the transaction commits.
+    Done,
+    /// The claim is not this owner's any more; nothing was written.
+    Stale,
+    /// Another key took the `once_per` place meanwhile; the transaction has to be rolled back. The
+    /// holder is named if the store can still see it.
+    PlaceTaken(Option<LedgerRef>),
+}

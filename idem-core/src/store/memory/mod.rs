@@ -1,0 +1,177 @@
+//! Records and ledger in this process, for tests and for services that need neither to outlive it.
+
+mod connection;
+mod state;
+mod transaction;
+
+#[cfg(test)]
+mod tests;
+
+pub use connection::MemoryConnection;
+pub use transaction::MemoryTransaction;
+
+use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Capabilities, Completed, Completion, PlaceDigest, Store, StoreClaim, TransactionalStore, View};
+use crate::clock::Timestamp;
+use crate::error::{Error, ErrorKind, Retry};
+use crate::key::{IdempotencyKey, Tenant};
+use crate::ledger::Entry;
+use crate::state::{Event, Illegal, Reply, transition};
+use state::State;
+
+/// Keeps records and ledger in the memory of this process.
+///
+/// Clones share them. What it keeps is gone when the process ends, so it suits tests, and effects
+/// whose repeats cannot outlive the process either. It applies the transition function itself and
+/// is what the other stores are held against.
+///
+/// # Examples
+///
+/// ```
+/// use idem_core::MemoryStore;
+///
+/// let store = MemoryStore::new();
+/// assert_eq!(store.executed(), 0);
+/// ```
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
+}
+
+impl MemoryStore {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many effects the ledger holds as executed.
+    #[must_use]
+    pub fn executed(&self) -> usize {
+        self.lock().executed()
+    }
+
+    /// The entries of the ledger in the order in which they were committed.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.lock().entries().cloned().collect()
+    }
+
+    // A panic while the lock is held leaves whole values behind: every change is one assignment.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+            .with_ledger(true)
+            .with_fail_fast(true)
+            .with_storage_clock(true)
+    }
+
+    async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
+        let state = self.lock();
+        Ok(View {
+            record: state.record(key),
+            ledger: state.ledger(key, place, &[]),
+            now: Timestamp::of_this_host(),
+        })
+    }
+}
+
+impl TransactionalStore for MemoryStore {
+    type Connection = MemoryConnection;
+    type Transaction<'c> = MemoryTransaction<'c>;
+
+    async fn begin(&self, _tenant: &Tenant) -> Result<MemoryTransaction<'static>, Error> {
+        Ok(MemoryTransaction::root(MemoryConnection::new(self.clone())))
+    }
+
+    async fn nest<'c>(&self, connection: &'c mut MemoryConnection) -> Result<MemoryTransaction<'c>, Error> {
+        Ok(MemoryTransaction::nested(connection))
+    }
+
+    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+        let connection = transaction.as_mut();
+        let mut state = self.lock();
+        if !state.may_claim(claim, connection.id()) {
+            return Ok(Reply::InFlight { lease_left: None });
+        }
+        let record = connection
+            .staged_record(&claim.key)
+            .cloned()
+            .or_else(|| state.record(&claim.key));
+        let ledger = state.ledger(&claim.key, claim.place.as_ref(), connection.staged_entries());
+        let (record, reply) = transition(
+            record,
+            &ledger,
+            Event::Claim(claim.claim.clone()),
+            Timestamp::of_this_host(),
+        )
+        .map_err(corrupt)?;
+        if let (Reply::Claimed { .. }, Some(mut record)) = (&reply, record) {
+            record.expires_at = Some(record.created_at.after(claim.claim.retention));
+            state.reserve(claim, connection.id());
+            connection.stage(claim.key.clone(), record);
+        }
+        Ok(reply)
+    }
+
+    async fn complete(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        completion: &Completion,
+    ) -> Result<Completed, Error> {
+        let connection = transaction.as_mut();
+        let key = &completion.entry.key;
+        let Some(record) = connection.staged_record(key).cloned() else {
+            return Ok(Completed::Stale);
+        };
+        let now = Timestamp::of_this_host();
+        let retention = record
+            .expires_at
+            .map_or_else(Default::default, |end| record.created_at.until(end));
+        let event = Event::Complete {
+            owner: completion.owner,
+            outcome: completion.outcome.clone(),
+            retention,
+        };
+        let (record, reply) = transition(Some(record), &Default::default(), event, now).map_err(corrupt)?;
+        let (Reply::Done, Some(record)) = (reply, record) else {
+            return Ok(Completed::Stale);
+        };
+        connection.stage(key.clone(), record);
+        connection.append(completion.entry.clone(), now);
+        Ok(Completed::Done)
+    }
+
+    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
+        let connection = transaction.as_mut();
+        if !self.lock().holds_like(entry) {
+            connection.append(entry.clone(), Timestamp::of_this_host());
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        transaction.commit();
+        Ok(())
+    }
+
+    async fn rollback(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        drop(transaction);
+        Ok(())
+    }
+
+    fn classify(&self, _error: &(dyn StdError + 'static)) -> Retry {
+        Retry::Never
+    }
+}
+
+fn corrupt(illegal: Illegal) -> Error {
+    Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
+}

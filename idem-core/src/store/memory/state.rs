@@ -1,0 +1,126 @@
+use std::collections::HashMap;
+
+use crate::clock::Timestamp;
+use crate::key::IdempotencyKey;
+use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing};
+use crate::record::Record;
+use crate::store::{PlaceDigest, StoreClaim};
+
+/// Identifies the connection that holds a claim which is not committed yet.
+pub(super) type ConnectionId = u64;
+
+/// What is committed, and which claims are on their way.
+#[derive(Default)]
+pub(super) struct State {
+    records: HashMap<IdempotencyKey, Record>,
+    entries: Vec<(Entry, Timestamp)>,
+    claims: HashMap<IdempotencyKey, ConnectionId>,
+    places: HashMap<(String, PlaceDigest), (IdempotencyKey, ConnectionId)>,
+    connections: ConnectionId,
+}
+
+impl State {
+    pub(super) fn next_connection(&mut self) -> ConnectionId {
+        self.connections += 1;
+        self.connections
+    }
+
+    pub(super) fn record(&self, key: &IdempotencyKey) -> Option<Record> {
+        self.records.get(key).cloned()
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(entry, _)| entry)
+    }
+
+    pub(super) fn executed(&self) -> usize {
+        self.entries().filter(|entry| entry.kind == EntryKind::Executed).count()
+    }
+
+    /// What the ledger says, with the entries that the asking connection has staged.
+    pub(super) fn ledger(
+        &self,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+        staged: &[(Entry, Timestamp)],
+    ) -> LedgerView {
+        let all = || self.entries.iter().chain(staged);
+        let own = all()
+            .filter(|(entry, _)| {
+                entry.key == *key
+                    && matches!(
+                        entry.kind,
+                        EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened
+                    )
+            })
+            .max_by_key(|(entry, _)| entry.generation)
+            .map(|(entry, at)| Standing {
+                kind: entry.kind,
+                fingerprint: entry.fingerprint.clone(),
+                entry: reference(entry, *at),
+            });
+        let place = place.and_then(|place| {
+            all()
+                .find(|(entry, _)| {
+                    entry.place.as_ref() == Some(place) && entry.key.tenant() == key.tenant() && entry.key != *key
+                })
+                .map(|(entry, at)| reference(entry, *at))
+        });
+        LedgerView { own, place }
+    }
+
+    /// Whether no other connection is about to commit this key or this place.
+    pub(super) fn may_claim(&self, claim: &StoreClaim, connection: ConnectionId) -> bool {
+        let key_is_free = self.claims.get(&claim.key).is_none_or(|holder| *holder == connection);
+        let place = place_of(claim).and_then(|place| self.places.get(&place));
+        key_is_free && place.is_none_or(|(key, holder)| *holder == connection || *key == claim.key)
+    }
+
+    pub(super) fn reserve(&mut self, claim: &StoreClaim, connection: ConnectionId) {
+        self.claims.insert(claim.key.clone(), connection);
+        if let Some(place) = place_of(claim) {
+            self.places.insert(place, (claim.key.clone(), connection));
+        }
+    }
+
+    /// Forgets the claims that `connection` has reserved on `keys`.
+    pub(super) fn free(&mut self, keys: &[IdempotencyKey], connection: ConnectionId) {
+        self.claims
+            .retain(|key, holder| *holder != connection || !keys.contains(key));
+        self.places
+            .retain(|_, (key, holder)| *holder != connection || !keys.contains(key));
+    }
+
+    pub(super) fn commit(&mut self, records: Vec<(IdempotencyKey, Record)>, entries: Vec<(Entry, Timestamp)>) {
+        self.records.extend(records);
+        for (entry, at) in entries {
+            if !self.holds_like(&entry) {
+                self.entries.push((entry, at));
+            }
+        }
+    }
+
+    /// Whether an entry with the same unique columns is there.
+    pub(super) fn holds_like(&self, entry: &Entry) -> bool {
+        let like = |other: &Entry| {
+            (&other.key, other.generation, other.kind) == (&entry.key, entry.generation, entry.kind)
+                && other.slot() == entry.slot()
+        };
+        self.entries().any(like)
+    }
+}
+
+fn place_of(claim: &StoreClaim) -> Option<(String, PlaceDigest)> {
+    Some((claim.key.tenant().as_str().to_owned(), claim.place?))
+}
+
+fn reference(entry: &Entry, recorded_at: Timestamp) -> LedgerRef {
+    LedgerRef {
+        key: entry.key.as_str().to_owned(),
+        generation: entry.generation,
+        action: entry.action.clone(),
+        step_id: entry.step_id.clone(),
+        run_id: entry.run_id.clone(),
+        recorded_at,
+    }
+}

@@ -1,0 +1,11 @@
+//! What a store does for the executor.
+
+mod capabilities;
+mod claim;
+mod memory;
+mod traits;
+
+pub use capabilities::Capabilities;
+pub use claim::{Completed, Completion, PlaceDigest, StoreClaim, View};
+pub use memory::{MemoryConnection, MemoryStore, MemoryTransaction};
+pub use traits::{Store, TransactionalStore};

@@ -1,0 +1,133 @@
+use std::error::Error as StdError;
+use std::future::Future;
+
+use super::{Capabilities, Completed, Completion, PlaceDigest, StoreClaim, View};
+use crate::error::{Error, Retry};
+use crate::key::{IdempotencyKey, Tenant};
+use crate::ledger::Entry;
+use crate::state::Reply;
+
+/// Keeps records and, where it can, the ledger.
+pub trait Store: Send + Sync + 'static {
+    /// What the store can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Reads what is committed about a key, and who else holds `place`.
+    ///
+    /// # Contract
+    ///
+    /// Record, ledger and clock are read at one moment. An absent record is told from a record that
+    /// cannot be read, which is an error of kind [`Corrupt`](crate::ErrorKind::Corrupt). Nothing is
+    /// written. Its answer may be replayed; it never decides that an effect may run.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn view(
+        &self,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> impl Future<Output = Result<View, Error>> + Send;
+}
+
+/// A store whose records can be part of the transaction that has the effect.
+///
+/// The executor calls, on one transaction: [`begin`](Self::begin), [`claim`](Self::claim), the
+/// effect, [`complete`](Self::complete), [`commit`](Self::commit). Whatever goes wrong before the
+/// last step, the transaction is dropped or rolled back and nothing of it remains.
+pub trait TransactionalStore: Store {
+    /// What effects run their statements on.
+    type Connection: Send;
+
+    /// An open transaction. Dropping it rolls it back, also when the future that owns it is dropped
+    /// in the middle of any of the calls below, and leaves its connection clean.
+    type Transaction<'c>: AsMut<Self::Connection> + Send;
+
+    /// Opens a transaction.
+    ///
+    /// # Contract
+    ///
+    /// Prepares it for `tenant` (row-level security, search path) before the claim. Never waits for
+    /// a lock of another key's claim for longer than a stated time.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store); nothing is open then.
+    fn begin(&self, tenant: &Tenant) -> impl Future<Output = Result<Self::Transaction<'static>, Error>> + Send;
+
+    /// Opens a transaction inside one that the caller has open, to be released or rolled back alone.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when `connection` is in no transaction.
+    fn nest<'c>(
+        &self,
+        connection: &'c mut Self::Connection,
+    ) -> impl Future<Output = Result<Self::Transaction<'c>, Error>> + Send;
+
+    /// Claims a key in one atomic step.
+    ///
+    /// # Contract
+    ///
+    /// Of any number of concurrent claimants in any number of processes one gets
+    /// [`Reply::Claimed`]. The others get what [`transition`](crate::state::transition) says of the
+    /// committed record, or [`Reply::InFlight`] against a claim that is not committed yet. The
+    /// condition of the writing statement repeats the whole rule, ledger and place included; a
+    /// record that was loaded never decides. The transaction stays usable whoever wins.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn claim(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        claim: &StoreClaim,
+    ) -> impl Future<Output = Result<Reply, Error>> + Send;
+
+    /// Records the outcome and appends its entry, as the last statement before the commit.
+    ///
+    /// # Contract
+    ///
+    /// Writes both or neither, and only if the claim of `completion.owner` made in this very
+    /// transaction still stands; otherwise answers [`Completed::Stale`].
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when the effect has ended the transaction or ignored
+    /// an error that aborted it, else [`Store`](crate::ErrorKind::Store).
+    fn complete(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        completion: &Completion,
+    ) -> impl Future<Output = Result<Completed, Error>> + Send;
+
+    /// Appends an entry of kind [`Refused`](crate::EntryKind::Refused), unless the like is there.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store).
+    fn refuse(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        entry: &Entry,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Commits; when it returns, the commit is acknowledged and durable as the storage defines it.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store): with [`Retry::Transaction`] nothing was committed,
+    /// with [`Retry::CommitUnknown`] only a new claim can tell.
+    fn commit(&self, transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Rolls back.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store); the transaction does not commit then either.
+    fn rollback(&self, transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Says what an error that an effect returned means for its transaction:
+    /// [`Retry::Transaction`] for a serialisation failure or a deadlock.
+    fn classify(&self, error: &(dyn StdError + 'static)) -> Retry;
+}

@@ -1,0 +1,83 @@
+CREATE TABLE {record} (
+    tenant              text COLLATE "C" NOT NULL,
+    idem_key            text COLLATE "C" NOT NULL CHECK (octet_length(idem_key) BETWEEN 1 AND 320),
+    fingerprint         bytea    NOT NULL CHECK (octet_length(fingerprint) = 32),
+    fingerprint_version smallint NOT NULL,
+    status              smallint NOT NULL,
+    mode                smallint NOT NULL,
+    recovery            bigint,
+    owner_token         bytea    NOT NULL CHECK (octet_length(owner_token) = 16),
+    lease_until         timestamptz,
+    attempt             integer  NOT NULL,
+    generation          integer  NOT NULL,
+    step_id             text,
+    run_id              text,
+    outcome_kind        smallint,
+    outcome             bytea,
+    outcome_type        text,
+    outcome_codec       text,
+    created_at          timestamptz NOT NULL,
+    completed_at        timestamptz,
+    expires_at          timestamptz,
+    PRIMARY KEY (tenant, idem_key)
+) WITH (fillfactor = 70);
+
+CREATE INDEX {record}_expires_at ON {record} (expires_at);
+
+CREATE TABLE {ledger} (
+    seq               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant            text COLLATE "C" NOT NULL,
+    idem_key          text COLLATE "C" NOT NULL,
+    generation        integer NOT NULL,
+    attempt           integer NOT NULL,
+    kind              text COLLATE "C" NOT NULL CHECK (kind IN
+        ('intended', 'executed', 'declined', 'refused', 'unknown', 'resolved', 'revoked', 'reopened')),
+    slot              text COLLATE "C" NOT NULL,
+    action            text COLLATE "C" NOT NULL,
+    fingerprint         bytea    NOT NULL,
+    fingerprint_version smallint NOT NULL,
+    step_id           text,
+    run_id            text,
+    payload_digest    bytea,
+    outcome_digest    bytea,
+    effect_references text,
+    actor             text,
+    reason            text COLLATE "C",
+    place             bytea,
+    place_generation  integer,
+    freed_place       bytea,
+    detail_commitment bytea NOT NULL,
+    recorded_at       timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT {ledger}_one UNIQUE (tenant, idem_key, generation, kind, slot),
+    CONSTRAINT {ledger}_place UNIQUE (tenant, place, place_generation)
+);
+
+CREATE INDEX {ledger}_freed_place ON {ledger} (tenant, freed_place);
+CREATE INDEX {ledger}_action ON {ledger} (tenant, action, recorded_at);
+
+CREATE TABLE {ledger_detail} (
+    seq            bigint PRIMARY KEY,
+    tenant         text COLLATE "C" NOT NULL,
+    subject        text,
+    preimage       text NOT NULL,
+    basis          text,
+    model_id       text,
+    model_version  text,
+    prompt_sha256  text,
+    snapshot_id    text,
+    policy_version text,
+    approver       text,
+    salt           bytea NOT NULL
+);
+
+CREATE INDEX {ledger_detail}_subject ON {ledger_detail} (tenant, subject);
+
+CREATE FUNCTION {ledger}_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the idem ledger is append-only: % on % is refused', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+
+CREATE TRIGGER {ledger}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {ledger}
+    FOR EACH STATEMENT EXECUTE FUNCTION {ledger}_append_only();

@@ -1,0 +1,75 @@
+//! What errors of the driver mean for a call.
+
+use std::error::Error as StdError;
+
+use idem_core::{Error, ErrorKind, Retry};
+
+/// How a driver's error is to be understood.
+pub(crate) trait Codes {
+    /// The database undid the transaction, which may be run again at once.
+    fn is_conflict(code: &str) -> bool;
+    /// Trouble that may be over when the call is sent again.
+    fn is_transient(code: &str) -> bool;
+}
+
+/// Wraps an error of a statement of ours.
+pub(crate) fn store<C: Codes>(what: &str, source: sqlx::Error) -> Error {
+    let retry = retry_of::<C>(&source);
+    Error::store(what, source).with_retry(retry)
+}
+
+/// Wraps an error of COMMIT: unless the database itself said that nothing was committed, nobody
+/// knows.
+pub(crate) fn commit<C: Codes>(source: sqlx::Error) -> Error {
+    let retry = match &source {
+        sqlx::Error::Database(_) => retry_of::<C>(&source),
+        _ => Retry::CommitUnknown,
+    };
+    Error::store(
+        "learn whether the transaction was committed; call again to find out",
+        source,
+    )
+    .with_retry(retry)
+}
+
+/// What an error that an effect returned means, wherever in its chain of causes the driver spoke.
+pub(crate) fn classify<C: Codes>(error: &(dyn StdError + 'static)) -> Retry {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<sqlx::Error>() {
+            return retry_of::<C>(error);
+        }
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return error.retry();
+        }
+        cause = error.source();
+    }
+    Retry::Never
+}
+
+fn retry_of<C: Codes>(error: &sqlx::Error) -> Retry {
+    match error {
+        sqlx::Error::Database(error) => match error.code() {
+            Some(code) if C::is_conflict(&code) => Retry::Transaction,
+            Some(code) if C::is_transient(&code) => Retry::Later,
+            _ => Retry::Never,
+        },
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed => {
+            Retry::Later
+        }
+        _ => Retry::Never,
+    }
+}
+
+/// A stored value that this build cannot read. It is never taken for absent.
+pub(crate) fn corrupt(what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, what)
+}
+
+/// The effect sent COMMIT or ROLLBACK itself.
+pub(crate) fn ended_by_effect() -> Error {
+    Error::new(
+        ErrorKind::Misuse,
+        "the effect ended the transaction that it was given; its outcome is not recorded, and what it committed stands alone. Leave COMMIT and ROLLBACK to the helper, and use a savepoint to undo a part",
+    )
+}

@@ -1,0 +1,282 @@
+//! The PostgreSQL store.
+
+mod sql;
+mod store;
+mod transaction;
+
+pub use store::PgStore;
+pub use transaction::PgTransaction;
+
+use std::error::Error as StdError;
+
+use idem_core::{
+    Capabilities, Completed, Completion, Digest, Entry, Error, ErrorKind, IdempotencyKey, PlaceDigest, Record, Reply,
+    Retry, Store, StoreClaim, Tenant, TransactionalStore, View,
+};
+use sqlx::postgres::{PgConnection, PgQueryResult};
+use sqlx::{Executor as _, Postgres, Row as _};
+
+use crate::error::{self, Codes};
+use crate::{bind, rows};
+
+/// SQLSTATE codes.
+pub(crate) struct Sqlstate;
+
+impl Codes for Sqlstate {
+    fn is_conflict(code: &str) -> bool {
+        // serialization_failure, deadlock_detected.
+        matches!(code, "40001" | "40P01")
+    }
+
+    fn is_transient(code: &str) -> bool {
+        // Lock not available, connection exceptions, insufficient resources, operator intervention
+        // (shutdown, cancelled statement, starting up), idle-in-transaction time-out.
+        code == "55P03" || code == "25P03" || ["08", "53", "57"].iter().any(|class| code.starts_with(class))
+    }
+}
+
+pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
+    error::store::<Sqlstate>(what, source)
+}
+
+pub(crate) fn code_is(source: &sqlx::Error, code: &str) -> bool {
+    source
+        .as_database_error()
+        .and_then(|error| error.code())
+        .is_some_and(|found| found == code)
+}
+
+impl PgStore {
+    /// Tries the statement that wins an absent record.
+    async fn insert(
+        &self,
+        transaction: &mut PgTransaction<'_>,
+        claim: &StoreClaim,
+        generation: u32,
+    ) -> Result<bool, Error> {
+        let query = bind::claim(sqlx::query::<Postgres>(self.sql().claim.clone()), claim, generation, 1)
+            .bind(lock_number(self, &claim.key));
+        self.won(transaction, query).await
+    }
+
+    /// Tries the statement that takes over the record that was seen.
+    async fn take_over(
+        &self,
+        transaction: &mut PgTransaction<'_>,
+        claim: &StoreClaim,
+        seen: &Record,
+        next: (u32, u32),
+    ) -> Result<bool, Error> {
+        let (generation, attempt) = next;
+        let query = bind::claim(
+            sqlx::query::<Postgres>(self.sql().reclaim.clone()),
+            claim,
+            generation,
+            attempt,
+        )
+        .bind(lock_number(self, &claim.key))
+        .bind(i64::from(seen.status.code()))
+        .bind(i64::from(seen.attempt))
+        .bind(i64::from(seen.generation))
+        .bind(seen.owner.as_bytes().as_slice());
+        self.won(transaction, query).await
+    }
+
+    async fn won(&self, transaction: &mut PgTransaction<'_>, query: bind::Bound<'_, Postgres>) -> Result<bool, Error> {
+        let row = transaction
+            .as_mut()
+            .fetch_optional(query)
+            .await
+            .map_err(|source| store_error("claim the key", source))?;
+        let Some(row) = row else {
+            return Ok(false);
+        };
+        transaction.claimed_in(row.try_get(0).map_err(|source| store_error("claim the key", source))?);
+        Ok(true)
+    }
+
+    async fn view_on(
+        &self,
+        connection: &mut PgConnection,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> Result<View, Error> {
+        let query = sqlx::query::<Postgres>(self.sql().view.clone())
+            .bind(key.tenant().as_str())
+            .bind(key.as_str())
+            .bind(place.map(|place| &place[..]));
+        let row = connection
+            .fetch_one(query)
+            .await
+            .map_err(|source| store_error("read the record", source))?;
+        let ledger = idem_core::LedgerView {
+            own: rows::standing(&row)?,
+            place: rows::reference(&row, "place_")?,
+        };
+        Ok(View {
+            record: rows::record(&row)?,
+            ledger,
+            now: rows::now(&row)?,
+        })
+    }
+}
+
+impl Store for PgStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+            .with_ledger(true)
+            .with_shared(true)
+            .with_fail_fast(self.uses_advisory_locks())
+            .with_storage_clock(true)
+    }
+
+    async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
+        let mut connection = self
+            .pool()
+            .acquire()
+            .await
+            .map_err(|source| store_error("connect to the database", source))?;
+        self.view_on(&mut connection, key, place).await
+    }
+}
+
+impl TransactionalStore for PgStore {
+    type Connection = PgConnection;
+    type Transaction<'c> = PgTransaction<'c>;
+
+    async fn begin(&self, tenant: &Tenant) -> Result<PgTransaction<'static>, Error> {
+        let mut transaction = PgTransaction::begin(self).await?;
+        self.prepare(transaction.as_mut(), tenant).await?;
+        Ok(transaction)
+    }
+
+    async fn nest<'c>(&self, connection: &'c mut PgConnection) -> Result<PgTransaction<'c>, Error> {
+        PgTransaction::nest(connection).await
+    }
+
+    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+        match self.insert(transaction, claim, 1).await {
+            Ok(true) => {
+                return Ok(Reply::Claimed {
+                    generation: 1,
+                    attempt: 1,
+                });
+            }
+            Ok(false) => {}
+            // Without advisory locks the statement waits for a running claim, but not for ever.
+            Err(error) if is_lock_timeout(&error) => return Ok(Reply::InFlight { lease_left: None }),
+            Err(error) => return Err(error),
+        }
+        // A new statement has a new snapshot, so it sees whoever has won.
+        let view = self
+            .view_on(transaction.as_mut(), &claim.key, claim.place.as_ref())
+            .await?;
+        if view.record.is_none() && view.ledger.own.is_none() && view.ledger.place.is_none() {
+            // Claimed, and not committed yet; or rolled back since, which the next call finds out.
+            return Ok(Reply::InFlight { lease_left: None });
+        }
+        match rows::decide(&view, &claim.claim)? {
+            Reply::Claimed { generation, attempt } => {
+                let won = match &view.record {
+                    Some(seen) => self.take_over(transaction, claim, seen, (generation, attempt)).await?,
+                    None => self.insert(transaction, claim, generation).await?,
+                };
+                // Lost to another claimant in between, who is running now.
+                Ok(if won {
+                    Reply::Claimed { generation, attempt }
+                } else {
+                    Reply::InFlight { lease_left: None }
+                })
+            }
+            reply => Ok(reply),
+        }
+    }
+
+    async fn complete(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        completion: &Completion,
+    ) -> Result<Completed, Error> {
+        let claimed_in = transaction.claimed().map(str::to_owned);
+        let query = bind::completion(sqlx::query::<Postgres>(self.sql().complete.clone()), completion).bind(claimed_in);
+        match transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map(|done: PgQueryResult| done.rows_affected())
+        {
+            Ok(1) => Ok(Completed::Done),
+            Ok(_) => self.why_stale(transaction).await,
+            Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => {
+                Ok(Completed::PlaceTaken(None))
+            }
+            // in_failed_sql_transaction: the effect went on after an error as if it had not been.
+            Err(source) if code_is(&source, "25P02") => {
+                let message = "the effect ignored an error that had aborted its transaction; nothing was committed. Return the error, or put the statement that may fail under a savepoint";
+                Err(Error::new(ErrorKind::Misuse, message).with_source(source))
+            }
+            Err(source) => Err(store_error("record the outcome", source)),
+        }
+    }
+
+    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
+        let query = bind::entry(sqlx::query::<Postgres>(self.sql().refuse.clone()), entry);
+        transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("record the refusal", source))?;
+        Ok(())
+    }
+
+    async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        transaction.commit().await
+    }
+
+    async fn rollback(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        transaction.rollback().await
+    }
+
+    fn classify(&self, error: &(dyn StdError + 'static)) -> Retry {
+        error::classify::<Sqlstate>(error)
+    }
+}
+
+impl PgStore {
+    /// Tells a lost claim from a transaction that the effect has ended.
+    async fn why_stale(&self, transaction: &mut PgTransaction<'_>) -> Result<Completed, Error> {
+        let Some(claimed_in) = transaction.claimed().map(str::to_owned) else {
+            return Ok(Completed::Stale);
+        };
+        let same: bool = sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text IS NOT DISTINCT FROM $1")
+            .bind(claimed_in)
+            .fetch_one(transaction.as_mut())
+            .await
+            .map_err(|source| store_error("record the outcome", source))?;
+        if same {
+            Ok(Completed::Stale)
+        } else {
+            Err(error::ended_by_effect())
+        }
+    }
+}
+
+fn is_lock_timeout(error: &Error) -> bool {
+    let source = StdError::source(error).and_then(|source| source.downcast_ref::<sqlx::Error>());
+    source.is_some_and(|source| code_is(source, "55P03"))
+}
+
+fn violates(source: &sqlx::Error, constraint: &str) -> bool {
+    source
+        .as_database_error()
+        .is_some_and(|error| error.is_unique_violation() && error.constraint() == Some(constraint))
+}
+
+/// The advisory lock of a key. Two keys that share a number only tell each other in-flight.
+fn lock_number(store: &PgStore, key: &IdempotencyKey) -> i64 {
+    let name = [&store.ledger_table(), key.tenant().as_str(), key.as_str()].join("\0");
+    let digest = Digest::of(name.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest.as_bytes()[..8]);
+    i64::from_be_bytes(first)
+}

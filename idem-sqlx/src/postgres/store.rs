@@ -1,0 +1,231 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use idem_core::{Error, Tenant, millis};
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+
+use super::sql::Sql;
+use super::store_error;
+use crate::names::Names;
+use crate::schema;
+
+/// Records and ledger in PostgreSQL 13 or newer.
+///
+/// A call is one transaction with two statements beside the effect's own: the claim, and the last
+/// one, which records the outcome and the ledger entry. Duplicates of a running call are told at
+/// once. Works through PgBouncer in transaction mode.
+///
+/// Clones share the pool. sqlx's pools ping a connection each time it is acquired unless
+/// `test_before_acquire(false)` is set, which costs a round trip per call.
+#[derive(Clone)]
+pub struct PgStore {
+    pool: PgPool,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    sql: Sql,
+    names: Names,
+    begin: SqlStr,
+    advisory: bool,
+    idle_timeout: Duration,
+    on_begin: Option<OnBegin>,
+}
+
+type OnBegin = Arc<dyn for<'c> Fn(&'c mut PgConnection, &'c Tenant) -> Prepared<'c> + Send + Sync>;
+type Prepared<'c> = Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send + 'c>>;
+
+/// How long an effect may leave its transaction idle before PostgreSQL ends it.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a claim waits for another one where it cannot ask: without advisory locks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl PgStore {
+    /// Opens a pool of up to ten connections on a URL such as `postgres://user@host/database`, and
+    /// brings the tables up to date.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](idem_core::ErrorKind::Store) and [`Schema`](idem_core::ErrorKind::Schema).
+    ///
+    /// # Cancel safety
+    ///
+    /// Migrations are applied whole or not at all.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        let pool = PgPoolOptions::new()
+            .connect(url)
+            .await
+            .map_err(|source| store_error("connect to PostgreSQL", source))?;
+        Self::new(pool).migrate().await
+    }
+
+    /// Uses a pool of the application's. Ends in [`migrate`](Self::migrate) or [`open`](Self::open).
+    #[must_use]
+    pub fn new(pool: PgPool) -> Self {
+        Self::assemble(pool, Names::default(), true, IDLE_TIMEOUT, None)
+    }
+
+    fn assemble(pool: PgPool, names: Names, advisory: bool, idle_timeout: Duration, on_begin: Option<OnBegin>) -> Self {
+        // One simple query, one round trip. Without advisory locks a claim waits on the unique index.
+        let mut begin = format!(
+            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{}ms'",
+            millis(idle_timeout)
+        );
+        if !advisory {
+            begin.push_str(&format!("; SET LOCAL lock_timeout = '{}ms'", millis(LOCK_TIMEOUT)));
+        }
+        // Safe: only numbers are put in.
+        let begin = AssertSqlSafe(Arc::<str>::from(begin)).into_sql_str();
+        let shared = Shared {
+            sql: Sql::new(&names, advisory),
+            names,
+            begin,
+            advisory,
+            idle_timeout,
+            on_begin,
+        };
+        Self {
+            pool,
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Prefix of the tables' names. Default: `idem_`.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](idem_core::ErrorKind::Misuse) when the prefix would need quoting or is longer than 32
+    /// characters.
+    pub fn table_prefix(self, prefix: &str) -> Result<Self, Error> {
+        let names = Names::with_prefix(prefix)?;
+        let Shared {
+            advisory,
+            idle_timeout,
+            on_begin,
+            ..
+        } = &*self.shared;
+        Ok(Self::assemble(
+            self.pool,
+            names,
+            *advisory,
+            *idle_timeout,
+            on_begin.clone(),
+        ))
+    }
+
+    /// Whether a running claim is found by an advisory lock. Default: yes.
+    ///
+    /// Switch it off on engines that speak PostgreSQL's protocol without having them. A duplicate then
+    /// waits on the unique index, up to 5 seconds (`lock_timeout`, which holds for the effect's own
+    /// statements too). Nothing else depends on the locks.
+    #[must_use]
+    pub fn advisory_locks(self, advisory: bool) -> Self {
+        let Shared {
+            names,
+            idle_timeout,
+            on_begin,
+            ..
+        } = &*self.shared;
+        Self::assemble(self.pool, names.clone(), advisory, *idle_timeout, on_begin.clone())
+    }
+
+    /// How long an effect may leave its transaction idle before PostgreSQL ends it, so that a hung
+    /// process does not hold its claim. Default: 60 seconds; zero for no limit.
+    #[must_use]
+    pub fn idle_in_transaction_timeout(self, idle_timeout: Duration) -> Self {
+        let Shared {
+            names,
+            advisory,
+            on_begin,
+            ..
+        } = &*self.shared;
+        Self::assemble(self.pool, names.clone(), *advisory, idle_timeout, on_begin.clone())
+    }
+
+    /// Runs `prepare` in every transaction before the claim, with the call's tenant: for row-level
+    /// security, a search path or a role. Not in [`join`](idem_core::Call::join), where the
+    /// transaction is the caller's.
+    #[must_use]
+    pub fn on_begin<F>(self, prepare: F) -> Self
+    where
+        F: for<'c> Fn(&'c mut PgConnection, &'c Tenant) -> Prepared<'c> + Send + Sync + 'static,
+    {
+        let Shared {
+            names,
+            advisory,
+            idle_timeout,
+            ..
+        } = &*self.shared;
+        Self::assemble(
+            self.pool,
+            names.clone(),
+            *advisory,
+            *idle_timeout,
+            Some(Arc::new(prepare)),
+        )
+    }
+
+    /// Brings the tables up to date and checks them. Any number of processes may do so at once.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Schema`](idem_core::ErrorKind::Schema) when the tables need newer code than this, kind
+    /// [`Store`](idem_core::ErrorKind::Store) when the database does not answer or refuses.
+    ///
+    /// # Cancel safety
+    ///
+    /// Migrations are applied whole or not at all.
+    pub async fn migrate(self) -> Result<Self, Error> {
+        schema::postgres::migrate(&self.pool, &self.shared.names).await?;
+        Ok(self)
+    }
+
+    /// Checks the tables without changing anything.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Schema`](idem_core::ErrorKind::Schema) when the tables are missing, too old or need newer code than
+    /// this, kind [`Store`](idem_core::ErrorKind::Store) when the database does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed.
+    pub async fn open(self) -> Result<Self, Error> {
+        schema::postgres::check_tables(&self.pool, &self.shared.names).await?;
+        Ok(self)
+    }
+
+    /// The pool.
+    #[must_use]
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    pub(super) fn sql(&self) -> &Sql {
+        &self.shared.sql
+    }
+
+    pub(super) fn ledger_table(&self) -> String {
+        self.shared.names.ledger()
+    }
+
+    pub(super) fn begin_statement(&self) -> SqlStr {
+        self.shared.begin.clone()
+    }
+
+    pub(super) fn uses_advisory_locks(&self) -> bool {
+        self.shared.advisory
+    }
+
+    pub(super) async fn prepare(&self, connection: &mut PgConnection, tenant: &Tenant) -> Result<(), Error> {
+        let Some(prepare) = &self.shared.on_begin else {
+            return Ok(());
+        };
+        prepare(connection, tenant)
+            .await
+            .map_err(|source| store_error("prepare the transaction in `on_begin`", source))
+    }
+}

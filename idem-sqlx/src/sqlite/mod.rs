@@ -1,0 +1,238 @@
+//! The SQLite store.
+
+mod sql;
+mod store;
+mod transaction;
+
+pub use store::SqliteStore;
+pub use transaction::SqliteTransaction;
+
+use std::error::Error as StdError;
+
+use idem_core::{
+    Capabilities, Completed, Completion, Entry, Error, IdempotencyKey, LedgerView, PlaceDigest, Record, Reply, Retry,
+    Store, StoreClaim, Tenant, TransactionalStore, View,
+};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Executor as _, Sqlite};
+
+use crate::error::{self, Codes};
+use crate::{bind, rows};
+
+/// SQLite's extended result codes, as decimal numbers.
+pub(crate) struct SqliteCodes;
+
+impl Codes for SqliteCodes {
+    fn is_conflict(code: &str) -> bool {
+        // SQLITE_BUSY_SNAPSHOT: what the transaction has read is outdated; a fresh one is not.
+        code == "517"
+    }
+
+    fn is_transient(code: &str) -> bool {
+        // SQLITE_BUSY and SQLITE_LOCKED with their extensions, SQLITE_FULL.
+        code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 13))
+    }
+}
+
+pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
+    error::store::<SqliteCodes>(what, source)
+}
+
+impl SqliteStore {
+    /// Tries the statement that wins an absent record.
+    async fn insert(
+        &self,
+        transaction: &mut SqliteTransaction<'_>,
+        claim: &StoreClaim,
+        generation: u32,
+    ) -> Result<bool, Error> {
+        let query = bind::claim(sqlx::query::<Sqlite>(self.sql().claim.clone()), claim, generation, 1);
+        self.won(transaction, query).await
+    }
+
+    /// Tries the statement that takes over the record that was seen.
+    async fn take_over(
+        &self,
+        transaction: &mut SqliteTransaction<'_>,
+        claim: &StoreClaim,
+        seen: &Record,
+        next: (u32, u32),
+    ) -> Result<bool, Error> {
+        let (generation, attempt) = next;
+        let query = bind::claim(
+            sqlx::query::<Sqlite>(self.sql().reclaim.clone()),
+            claim,
+            generation,
+            attempt,
+        )
+        .bind(i64::from(seen.status.code()))
+        .bind(i64::from(seen.attempt))
+        .bind(i64::from(seen.generation))
+        .bind(seen.owner.as_bytes().to_vec());
+        self.won(transaction, query).await
+    }
+
+    async fn won(
+        &self,
+        transaction: &mut SqliteTransaction<'_>,
+        query: bind::Bound<'_, Sqlite>,
+    ) -> Result<bool, Error> {
+        let done = transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("claim the key", source))?;
+        if done.rows_affected() == 0 {
+            return Ok(false);
+        }
+        transaction.mark().await?;
+        Ok(true)
+    }
+
+    async fn view_on(
+        &self,
+        connection: &mut SqliteConnection,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> Result<View, Error> {
+        let failed = |source| store_error("read the record", source);
+        let query = |sql: &sqlx::SqlStr| {
+            sqlx::query::<Sqlite>(sql.clone())
+                .bind(key.tenant().as_str().to_owned())
+                .bind(key.as_str().to_owned())
+        };
+        let record = connection.fetch_one(query(&self.sql().record)).await.map_err(failed)?;
+        let own = connection
+            .fetch_optional(query(&self.sql().own))
+            .await
+            .map_err(failed)?;
+        let holder = match place {
+            Some(place) => connection
+                .fetch_optional(query(&self.sql().place).bind(place.to_vec()))
+                .await
+                .map_err(failed)?,
+            None => None,
+        };
+        let own = own.map(|row| rows::standing(&row)).transpose()?.flatten();
+        let place = holder.map(|row| rows::reference(&row, "place_")).transpose()?.flatten();
+        Ok(View {
+            record: rows::record(&record)?,
+            ledger: LedgerView { own, place },
+            now: rows::now(&record)?,
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none()
+            .with_ledger(true)
+            .with_shared(true)
+            .with_storage_clock(true)
+    }
+
+    async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
+        let failed = |source| store_error("read the record", source);
+        // One snapshot for its three statements.
+        let mut transaction = self.pool().begin().await.map_err(failed)?;
+        let view = self.view_on(&mut transaction, key, place).await?;
+        transaction.commit().await.map_err(failed)?;
+        Ok(view)
+    }
+}
+
+impl TransactionalStore for SqliteStore {
+    type Connection = SqliteConnection;
+    type Transaction<'c> = SqliteTransaction<'c>;
+
+    async fn begin(&self, _tenant: &Tenant) -> Result<SqliteTransaction<'static>, Error> {
+        SqliteTransaction::begin(self).await
+    }
+
+    async fn nest<'c>(&self, connection: &'c mut SqliteConnection) -> Result<SqliteTransaction<'c>, Error> {
+        SqliteTransaction::nest(connection).await
+    }
+
+    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+        if self.insert(transaction, claim, 1).await? {
+            return Ok(Reply::Claimed {
+                generation: 1,
+                attempt: 1,
+            });
+        }
+        // Nobody else can write while this transaction is open, so what is seen here stands.
+        let view = self
+            .view_on(transaction.as_mut(), &claim.key, claim.place.as_ref())
+            .await?;
+        match rows::decide(&view, &claim.claim)? {
+            Reply::Claimed { generation, attempt } => {
+                let won = match &view.record {
+                    Some(seen) => self.take_over(transaction, claim, seen, (generation, attempt)).await?,
+                    None => self.insert(transaction, claim, generation).await?,
+                };
+                Ok(if won {
+                    Reply::Claimed { generation, attempt }
+                } else {
+                    Reply::InFlight { lease_left: None }
+                })
+            }
+            reply => Ok(reply),
+        }
+    }
+
+    async fn complete(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        completion: &Completion,
+    ) -> Result<Completed, Error> {
+        if !transaction.is_intact().await? {
+            return Err(error::ended_by_effect());
+        }
+        let query = bind::completion(sqlx::query::<Sqlite>(self.sql().complete.clone()), completion);
+        match transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map(|done| done.rows_affected())
+        {
+            Ok(0) => Ok(Completed::Stale),
+            Ok(3) => Ok(Completed::Done),
+            Ok(rows) => Err(error::corrupt(format!(
+                "recording an outcome wrote {rows} rows instead of 3; nothing was committed"
+            ))),
+            Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken(None)),
+            Err(source) => Err(store_error("record the outcome", source)),
+        }
+    }
+
+    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
+        let query = bind::entry(sqlx::query::<Sqlite>(self.sql().refuse.clone()), entry);
+        transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("record the refusal", source))?;
+        Ok(())
+    }
+
+    async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        transaction.commit().await
+    }
+
+    async fn rollback(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
+        transaction.rollback().await
+    }
+
+    fn classify(&self, error: &(dyn StdError + 'static)) -> Retry {
+        error::classify::<SqliteCodes>(error)
+    }
+}
+
+impl SqliteStore {
+    fn violates_place(&self, source: &sqlx::Error) -> bool {
+        let column = format!("{}.place,", self.ledger_table());
+        source
+            .as_database_error()
+            .is_some_and(|error| error.is_unique_violation() && error.message().contains(&column))
+    }
+}

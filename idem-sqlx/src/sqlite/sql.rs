@@ -1,0 +1,112 @@
+//! The statements of the SQLite store.
+
+use sqlx::SqlStr;
+
+use crate::names::Names;
+
+/// Every statement with the table names filled in.
+pub(super) struct Sql {
+    pub(super) claim: SqlStr,
+    pub(super) reclaim: SqlStr,
+    pub(super) record: SqlStr,
+    pub(super) own: SqlStr,
+    pub(super) place: SqlStr,
+    pub(super) complete: SqlStr,
+    pub(super) refuse: SqlStr,
+}
+
+impl Sql {
+    pub(super) fn new(names: &Names) -> Self {
+        let fill = |template: &str| {
+            names.statement(
+                &template
+                    .replace("{now}", NOW)
+                    .replace("{unless_done}", UNLESS_DONE)
+                    .replace("{place_is_free}", PLACE_IS_FREE),
+            )
+        };
+        Self {
+            claim: fill(CLAIM),
+            reclaim: fill(RECLAIM),
+            record: fill(RECORD),
+            own: fill(OWN),
+            place: fill(PLACE),
+            complete: fill(&format!("{COMPLETE}{}", ENTRY.replace("{if}", "WHERE changes() = 1"))),
+            refuse: fill(&ENTRY.replace(
+                "{if}",
+                "WHERE true ON CONFLICT (tenant, idem_key, generation, kind, slot) DO NOTHING",
+            )),
+        }
+    }
+}
+
+/// The clock of the machine that holds the file, which is everybody's: SQLite has no network.
+/// `unixepoch('subsec')` would need SQLite 3.42.
+const NOW: &str = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)";
+
+const UNLESS_DONE: &str = "NOT EXISTS (
+        SELECT 1 FROM {ledger} e
+        WHERE e.tenant = $1 AND e.idem_key = $2
+          AND (e.kind IN ('executed', 'revoked') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))";
+
+/// A place is held by the entry with as many predecessors as were freed.
+const PLACE_IS_FREE: &str = "($11 IS NULL OR NOT EXISTS (
+        SELECT 1 FROM {ledger} p
+        WHERE p.tenant = $1 AND p.place = $11 AND p.idem_key <> $2 AND p.place_generation =
+            (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $11)))";
+
+/// Wins where there is neither a record nor an effect in the ledger.
+const CLAIM: &str = "
+INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
+    step_id, run_id, created_at, expires_at)
+SELECT $1, $2, $3, $4, 0, 0, $5, $10, $9, $6, $7, {now}, {now} + $8
+WHERE {unless_done} AND {place_is_free}
+ON CONFLICT (tenant, idem_key) DO NOTHING";
+
+/// Takes over a record that counts as absent or says that nothing happened, if it is still the one
+/// that was seen: `$12` its status, `$13` its attempt, `$14` its generation, `$15` its owner.
+const RECLAIM: &str = "
+UPDATE {record} SET
+    fingerprint = $3, fingerprint_version = $4, status = 0, mode = 0, recovery = NULL, owner_token = $5, lease_until = NULL,
+    attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
+    outcome_codec = NULL, created_at = {now}, completed_at = NULL, expires_at = {now} + $8
+WHERE tenant = $1 AND idem_key = $2
+  AND status = $12 AND attempt = $13 AND generation = $14 AND owner_token = $15
+  AND (status IN (1, 2, 4) AND expires_at <= {now}
+    OR status = 2 AND (generation = 1 OR fingerprint = $3 AND fingerprint_version = $4))
+  AND {unless_done} AND {place_is_free}";
+
+/// `$1` tenant, `$2` key. One row, without a status where there is no record.
+const RECORD: &str = "
+SELECT {now} AS now, r.* FROM (SELECT 1) LEFT JOIN {record} r ON r.tenant = $1 AND r.idem_key = $2";
+
+/// `$1` tenant, `$2` key: the newest fact about the key itself.
+const OWN: &str = "
+SELECT kind AS own_kind, fingerprint AS own_fingerprint, fingerprint_version AS own_fingerprint_version, idem_key AS own_key,
+    generation AS own_generation, action AS own_action, step_id AS own_step_id, run_id AS own_run_id, recorded_at AS own_recorded_at
+FROM {ledger} WHERE tenant = $1 AND idem_key = $2 AND kind IN ('executed', 'revoked', 'reopened')
+ORDER BY generation DESC, seq DESC LIMIT 1";
+
+/// `$1` tenant, `$2` key, `$3` place: who else holds the place.
+const PLACE: &str = "
+SELECT idem_key AS place_key, generation AS place_generation, action AS place_action, step_id AS place_step_id,
+    run_id AS place_run_id, recorded_at AS place_recorded_at
+FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.place_generation =
+    (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $3)";
+
+/// The last statements before the commit. They write three rows or none: each asks whether the one
+/// before it wrote.
+const COMPLETE: &str = "
+UPDATE {record} SET status = 1, outcome_kind = $28, outcome = $29, outcome_type = $30, outcome_codec = $31, completed_at = {now}
+WHERE tenant = $1 AND idem_key = $2 AND status = 0 AND generation = $3 AND attempt = $4 AND owner_token = $27;";
+
+/// An entry and its detail.
+const ENTRY: &str = "
+INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
+    payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    CASE WHEN $15 IS NOT NULL THEN (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15) END, $16, {now}
+{if};
+INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
+    policy_version, approver, salt)
+SELECT last_insert_rowid(), $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26 WHERE changes() = 1";

@@ -1,0 +1,127 @@
+use idem_core::{Error, ErrorKind, Retry};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, Executor as _, Sqlite, Transaction};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{SqliteCodes, SqliteStore, store_error};
+use crate::error;
+
+/// An open SQLite transaction, or a savepoint in one. Dropping it rolls it back.
+pub struct SqliteTransaction<'c> {
+    inner: Transaction<'c, Sqlite>,
+    nested: bool,
+    marked: bool,
+    // After the transaction: the next writer's turn comes when this one has ended.
+    _turn: Option<OwnedMutexGuard<()>>,
+}
+
+/// Marks the place in the transaction where the effect begins. If the mark is gone afterwards, the
+/// effect has ended the transaction, whatever it may have begun since.
+const MARK: &str = "SAVEPOINT idem_effect";
+const CHECK: &str = "RELEASE idem_effect";
+
+impl SqliteTransaction<'static> {
+    /// Waits for this process's turn and opens a transaction that writes.
+    ///
+    /// # Cancel safety
+    ///
+    /// The connection returns to the pool outside of any transaction: BEGIN runs in a task of its own,
+    /// which a dropped caller does not reach and which rolls back what nobody waits for.
+    pub(super) async fn begin(store: &SqliteStore) -> Result<Self, Error> {
+        let turn = tokio::time::timeout(store.busy_timeout(), store.turn().lock_owned())
+            .await
+            .map_err(|elapsed| {
+                Error::store(
+                    "get a turn to write: another call in this process keeps its transaction open",
+                    elapsed,
+                )
+                .with_retry(Retry::Later)
+            })?;
+        let connection = store
+            .pool()
+            .acquire()
+            .await
+            .map_err(|source| store_error("open the database", source))?;
+        let began = tokio::spawn(Transaction::begin(
+            connection,
+            Some(sqlx::SqlStr::from_static("BEGIN IMMEDIATE")),
+        ))
+        .await;
+        let began = began.map_err(|source| Error::store("open a transaction: the runtime is shutting down", source))?;
+        let inner = began.map_err(|source| store_error("open a transaction", source))?;
+        Ok(Self {
+            inner,
+            nested: false,
+            marked: false,
+            _turn: Some(turn),
+        })
+    }
+}
+
+impl<'c> SqliteTransaction<'c> {
+    /// Opens a savepoint.
+    pub(super) async fn nest(connection: &'c mut SqliteConnection) -> Result<Self, Error> {
+        if !connection.is_in_transaction() {
+            let message = "`join` needs an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx`";
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        let inner = connection
+            .begin()
+            .await
+            .map_err(|source| store_error("open a savepoint", source))?;
+        Ok(Self {
+            inner,
+            nested: true,
+            marked: false,
+            _turn: None,
+        })
+    }
+
+    /// Marks the beginning of the effect.
+    pub(super) async fn mark(&mut self) -> Result<(), Error> {
+        self.inner
+            .execute(MARK)
+            .await
+            .map_err(|source| store_error("open a savepoint", source))?;
+        self.marked = true;
+        Ok(())
+    }
+
+    /// Whether the transaction of the mark is still open. The mark is gone afterwards.
+    pub(super) async fn is_intact(&mut self) -> Result<bool, Error> {
+        if !std::mem::take(&mut self.marked) {
+            return Ok(true);
+        }
+        match self.inner.execute(CHECK).await {
+            Ok(_) => Ok(true),
+            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Ok(false),
+            Err(source) => Err(store_error("record the outcome", source)),
+        }
+    }
+
+    pub(super) async fn commit(self) -> Result<(), Error> {
+        match self.inner.commit().await {
+            Ok(()) => Ok(()),
+            Err(source) if self.nested => Err(store_error("release the savepoint", source)),
+            Err(source) => Err(error::commit::<SqliteCodes>(source)),
+        }
+    }
+
+    pub(super) async fn rollback(mut self) -> Result<(), Error> {
+        if !self.nested && !self.is_intact().await.unwrap_or(false) {
+            // The effect has ended the transaction. The driver still counts it as open and would hand
+            // the connection on like that; with one to roll back the count comes out even.
+            let _ = self.inner.execute("BEGIN").await;
+        }
+        self.inner
+            .rollback()
+            .await
+            .map_err(|source| store_error("roll back", source))
+    }
+}
+
+impl AsMut<SqliteConnection> for SqliteTransaction<'_> {
+    fn as_mut(&mut self) -> &mut SqliteConnection {
+        &mut self.inner
+    }
+}
