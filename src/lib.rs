@@ -1,5 +1,6 @@
 //! Exactly-once effects for Rust services and agent tools.
 
+// Expansions name `::idem`, also inside this crate's own documentation tests.
 extern crate self as idem;
 
 pub use idem_core::*;
@@ -11,10 +12,15 @@ pub use idem_macros::idempotent;
 #[cfg(feature = "macros")]
 pub use idem_macros::KeyField;
 
+#[cfg(feature = "postgres")]
+pub use idem_sqlx::{PgStore, PgTransaction};
+#[cfg(feature = "sqlite")]
+pub use idem_sqlx::{SqliteStore, SqliteTransaction};
+
 /// What generated code names. It is not public: anything here may change in any release.
 #[doc(hidden)]
 pub mod __private {
-    pub use idem_core::private::*;
+    pub use idem_core::__private::*;
     #[cfg(feature = "macros")]
     pub use idem_macros::__IdempotentFields;
 }
