@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::canonical::{self, Mode};
 use super::{Digest, FromType, Idempotent, KeyError, Tenant, TenantKnown, derive};
 
 /// The identity of one effect: `dk_<tenant>_<40 hex>` when derived, `ck_<tenant>_<40 hex>` when given by a client.
@@ -36,6 +37,20 @@ impl IdempotencyKey {
     /// When the input has no key; the error names the field.
     pub fn derive<I: Idempotent + TenantKnown<FromType> + ?Sized>(input: &I) -> Result<Self, KeyError> {
         Ok(derive(input, None)?.key)
+    }
+
+    /// Derives the key whose preimage is this JSON text, as a gateway does that has no Rust type for it.
+    ///
+    /// The text is the whole preimage: the tenant only labels the key.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not JSON, or holds something that a key refuses.
+    pub fn from_json(tenant: &Tenant, preimage: &[u8]) -> Result<Self, KeyError> {
+        Ok(Self::derived(
+            tenant,
+            &Digest::of(canonical::from_json(preimage, Mode::Key)?),
+        ))
     }
 
     /// Reads a key.
