@@ -16,7 +16,7 @@ mod store;
 #[path = "private.rs"]
 pub mod __private;
 
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use clock::{Timestamp, millis};

@@ -1,6 +1,5 @@
 /// A call's result, and whether this call produced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[must_use]
 pub enum Done<T> {
     /// The effect ran in this call.
     Executed(T),

@@ -18,6 +18,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
+use crate::record::Record;
 use crate::state::{Event, Illegal, Reply, transition};
 use state::State;
 
@@ -128,7 +129,10 @@ impl TransactionalStore for MemoryStore {
     ) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
         let key = &completion.entry.key;
-        let Some(record) = connection.staged_record(key).cloned() else {
+        let of_this_claim = |record: &&Record| {
+            (record.generation, record.attempt) == (completion.entry.generation, completion.entry.attempt)
+        };
+        let Some(record) = connection.staged_record(key).filter(of_this_claim).cloned() else {
             return Ok(Completed::Stale);
         };
         let now = Timestamp::of_this_host();
