@@ -82,7 +82,7 @@ fn option(cx: &Ctxt, input: ParseStream<'_>, place: Place, args: &mut Args) -> s
 fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &mut Args) -> syn::Result<()> {
     match legal.name {
         "action" => {
-            let action: LitStr = input.parse().map_err(|error| expected(&error, legal))?;
+            let action: LitStr = input.parse().map_err(|_| unfit(input, legal))?;
             if action.value().trim().is_empty() {
                 return Err(syn::Error::new(
                     action.span(),
@@ -92,7 +92,7 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
             args.action = Some(action);
         }
         "tenant" => {
-            let field = input.call(Ident::parse_any).map_err(|error| expected(&error, legal))?;
+            let field = input.call(Ident::parse_any).map_err(|_| unfit(input, legal))?;
             // A field of that name can still be meant, as `r#none`.
             args.tenant = Some(if field == "none" {
                 Tenant::None
@@ -101,13 +101,11 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
             });
         }
         "subject" => {
-            let field = input.call(Ident::parse_any).map_err(|error| expected(&error, legal))?;
+            let field = input.call(Ident::parse_any).map_err(|_| unfit(input, legal))?;
             args.subject = Some(field);
         }
         "crate" => {
-            let path = input
-                .call(Path::parse_mod_style)
-                .map_err(|error| expected(&error, legal))?;
+            let path = input.call(Path::parse_mod_style).map_err(|_| unfit(input, legal))?;
             args.root = Some(path);
         }
         _ => {
@@ -126,7 +124,7 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
 
 fn names(cx: &Ctxt, input: ParseStream<'_>, option: &Ident, legal: &Legal) -> syn::Result<Names> {
     if !input.peek(token::Bracket) {
-        return Err(expected(&input.error(""), legal));
+        return Err(unfit(input, legal));
     }
     let content;
     bracketed!(content in input);
@@ -147,6 +145,8 @@ fn names(cx: &Ctxt, input: ParseStream<'_>, option: &Ident, legal: &Legal) -> sy
                 legal.form
             )));
             is_partial = true;
+            // What was read is the beginning of something else, as in `case.id`.
+            names.pop();
             skip_to_comma(&content);
             // The comma itself, if the end was not reached.
             let _ = content.parse::<Token![,]>();
@@ -209,11 +209,16 @@ fn needs_value(name: &Ident, legal: &Legal) -> syn::Error {
     )
 }
 
-fn expected(error: &syn::Error, legal: &Legal) -> syn::Error {
-    syn::Error::new(
-        error.span(),
-        format!("this is not a value of `{}`\nhelp: write `{}`", legal.name, legal.form),
-    )
+/// A value that the option cannot have. `input` stands before it.
+fn unfit(input: ParseStream<'_>, legal: &Legal) -> syn::Error {
+    let found = input
+        .fork()
+        .parse::<TokenTree>()
+        .map_or_else(|_| "this".to_owned(), |token| format!("`{token}`"));
+    input.error(format!(
+        "{found} is not a value of `{}`\nhelp: write `{}`",
+        legal.name, legal.form
+    ))
 }
 
 fn skip_to_comma(input: ParseStream<'_>) {

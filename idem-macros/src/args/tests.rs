@@ -72,9 +72,9 @@ fn every_mistake_is_told_and_the_rest_is_still_read() {
         messages,
         [
             "unknown option `actoin`",
-            "this is not a value of `key`",
+            "`case_id` is not a value of `key`",
             "`strict` takes no value",
-            "this is not a value of `subject`",
+            "`7` is not a value of `subject`",
             "`allow` needs a value",
         ]
     );
@@ -112,7 +112,10 @@ fn names_are_bare_identifiers() {
 #[test]
 fn the_action_is_a_string_with_something_in_it() {
     assert_eq!(messages(quote!(action = "")), ["the action is empty"]);
-    assert_eq!(messages(quote!(action = Refund)), ["this is not a value of `action`"]);
+    assert_eq!(
+        messages(quote!(action = Refund)),
+        ["`Refund` is not a value of `action`"]
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) fn key_field<'a>(cx: &Ctxt, item: &'a Item) -> Vec<Identity<'a>> {
             vec![identity]
         }
         Body::Enum(forms) => {
-            shape::enum_has_variants(cx, item, forms);
+            shape::enum_has_variants(cx, item, forms, "Card(CardId)");
             serde::container(cx, item);
             tagged_by_name(cx, item);
             for form in forms {
@@ -32,29 +32,30 @@ pub(crate) fn key_field<'a>(cx: &Ctxt, item: &'a Item) -> Vec<Identity<'a>> {
             forms.iter().map(|form| identity(cx, item, form)).collect()
         }
         Body::Union(span) => {
-            shape::union(cx, *span, "a key field");
+            shape::union(cx, *span, "part of a key");
             Vec::new()
         }
     }
 }
 
 fn identity<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form) -> Identity<'a> {
-    let kept = form.fields.iter().filter(|field| field.marks.transient.is_none());
+    let kept = || form.fields.iter().filter(|field| field.marks.transient.is_none());
     let fields = match form.style {
-        Style::Named => sorted(kept),
-        _ => kept.collect(),
+        Style::Named => sorted(kept()),
+        _ => kept().collect(),
     };
     class::none_is_forgotten(cx, form);
     no_basis(cx, form);
-    for field in &fields {
+    // In the order in which they stand in the source.
+    for field in kept() {
         serde::key_field(cx, field);
         if form.style == Style::Named {
-            serde::one_name(cx, field, form, item);
             name_is_stable(cx, field);
         }
     }
     if form.style == Style::Named {
         names::unique_on_the_wire(cx, &fields);
+        serde::one_name_each(cx, &fields, form, item);
     }
     Identity { form, fields }
 }

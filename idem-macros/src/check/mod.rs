@@ -31,7 +31,12 @@ pub(crate) fn idempotent<'a>(cx: &Ctxt, item: &'a Item, args: &Args) -> Vec<Plan
             plan(cx, item, form, &options).into_iter().collect()
         }
         Body::Enum(forms) => {
-            shape::enum_has_variants(cx, item, forms);
+            shape::enum_has_variants(
+                cx,
+                item,
+                forms,
+                r#"#[idempotent(action = "..", key = [case_id])] Close { case_id: String }"#,
+            );
             let plans: Vec<_> = forms
                 .iter()
                 .filter_map(|form| {
@@ -144,13 +149,16 @@ fn plan<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form, options: &Options<'_>) ->
     for members in [&plan.key, &plan.payload, &plan.basis] {
         names::unique_on_the_wire(cx, members);
     }
-    for field in &plan.key {
-        serde::key_field(cx, field);
-        serde::one_name(cx, field, form, item);
-    }
-    for field in &plan.payload {
-        serde::payload_field(cx, field);
-        payload::no_hash_set(cx, field);
+    serde::one_name_each(cx, &plan.key, form, item);
+    // In the order in which they stand in the source.
+    for field in &form.fields {
+        let is_in = |class: &[&Field]| class.iter().any(|it| std::ptr::eq(*it, field));
+        if is_in(&plan.key) {
+            serde::key_field(cx, field);
+        } else if is_in(&plan.payload) {
+            serde::payload_field(cx, field);
+            payload::no_hash_set(cx, field);
+        }
     }
     Some(plan)
 }

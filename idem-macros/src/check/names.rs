@@ -58,6 +58,7 @@ fn unknown(cx: &Ctxt, form: &Form, name: &Ident) {
     let help = match meant {
         Some(field) => format!("did you mean `{field}`?"),
         None if names.is_empty() => "it has no fields at all".to_owned(),
+        None if names.len() == 1 => format!("its only field is {}", listed(&names)),
         None => format!("its fields are {}", listed(&names)),
     };
     cx.error(name, format!("`{}` has no field `{word}`\nhelp: {help}", form.ident));

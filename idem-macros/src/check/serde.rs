@@ -63,26 +63,36 @@ pub(super) fn payload_field(cx: &Ctxt, field: &Field) {
 }
 
 /// Two names for one member would give two keys, one on each side of the wire.
-pub(super) fn one_name(cx: &Ctxt, field: &Field, form: &Form, item: &Item) {
-    if field.wire == field.read_as {
-        return;
+pub(super) fn one_name_each(cx: &Ctxt, fields: &[&Field], form: &Form, item: &Item) {
+    let two_names = || fields.iter().filter(|field| field.wire != field.read_as);
+    for field in two_names() {
+        if let Some(span) = field.serde.rename_at {
+            cx.error_at(
+                span,
+                format!(
+                    "key field `{}` is written as `{}` and read as `{}`, which would give two keys\nhelp: use one name for both, as in `rename = \"{}\"`",
+                    field.name(),
+                    field.wire,
+                    field.read_as,
+                    field.wire
+                ),
+            );
+        }
     }
-    let span = field
-        .serde
-        .rename_at
-        .or(form.serde.rename_all_at)
-        .or(item.serde.rename_all_at)
-        .unwrap_or_else(Span::call_site);
-    cx.error_at(
-        span,
-        format!(
-            "key field `{}` is written as `{}` and read as `{}`, which would give two keys\nhelp: use one name for both, as in `rename = \"{}\"`",
-            field.name(),
-            field.wire,
-            field.read_as,
-            field.wire
-        ),
-    );
+    // One rule for all fields is one mistake.
+    let by_rule: Vec<_> = two_names().filter(|field| field.serde.rename_at.is_none()).collect();
+    let rule = form.serde.rename_all_at.or(item.serde.rename_all_at);
+    if let (Some(first), Some(span)) = (by_rule.first(), rule) {
+        cx.error_at(
+            span,
+            format!(
+                "key fields are written under one name and read under another (`{}` as `{}` and `{}`), which would give two keys\nhelp: use one rule for both, as in `rename_all = \"camelCase\"`",
+                first.name(),
+                first.wire,
+                first.read_as,
+            ),
+        );
+    }
 }
 
 /// With these the wire form of a variant is not an object of its fields. Its name is in no

@@ -28,13 +28,13 @@ pub(super) fn fields_are_named(cx: &Ctxt, form: &Form, is_variant: bool) -> bool
     false
 }
 
-/// An enum without variants has no value that could have an effect.
-pub(super) fn enum_has_variants(cx: &Ctxt, item: &Item, forms: &[Form]) {
+/// An enum without variants has no value, so nothing of it can be in a key.
+pub(super) fn enum_has_variants(cx: &Ctxt, item: &Item, forms: &[Form], example: &str) {
     if forms.is_empty() {
         cx.error(
             &item.ident,
             format!(
-                "enum `{}` has no variants, so there is no effect to give a key to\nhelp: add a variant with `#[idempotent(action = \"..\", key = [..])]`",
+                "enum `{}` has no variants, and so no value that could have a key\nhelp: add one, as in `{example}`",
                 item.ident
             ),
         );
@@ -42,11 +42,11 @@ pub(super) fn enum_has_variants(cx: &Ctxt, item: &Item, forms: &[Form]) {
 }
 
 /// A union does not know which of its fields holds a value.
-pub(super) fn union(cx: &Ctxt, span: Span, attribute: &str) {
+pub(super) fn union(cx: &Ctxt, span: Span, what: &str) {
     cx.error_at(
         span,
         format!(
-            "a union cannot be `{attribute}`: which of its fields holds a value is not known\nhelp: use a struct with named fields, or an enum"
+            "a union cannot be {what}: which of its fields holds a value is not known\nhelp: use a struct with named fields, or an enum"
         ),
     );
 }

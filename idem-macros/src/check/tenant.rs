@@ -46,9 +46,9 @@ pub(super) fn source<'a>(
 /// A key member named `tenant` that is not the tenant would tell whoever reads the key
 /// something else than the record says.
 pub(super) fn one_source_only(cx: &Ctxt, key: &[Named<'_>], tenant: &TenantPlan<'_>) {
-    let other = match tenant {
-        TenantPlan::None => "none".to_owned(),
-        TenantPlan::Field(field) => field.name(),
+    let (other, says) = match tenant {
+        TenantPlan::None => ("none".to_owned(), "says that there is none"),
+        TenantPlan::Field(field) => (field.name(), "names another field"),
         // No name was given, or it was not found, which has its message.
         TenantPlan::Call => return,
     };
@@ -59,7 +59,7 @@ pub(super) fn one_source_only(cx: &Ctxt, key: &[Named<'_>], tenant: &TenantPlan<
         cx.error(
             &it.ident,
             format!(
-                "key field `{}` is `{TENANT}` on the wire, and `tenant = {other}` names another tenant\nhelp: leave out `tenant = {other}` to take the tenant from `{}`, or rename that field with `#[serde(rename = \"..\")]`",
+                "key field `{}` is `{TENANT}` on the wire, and `tenant = {other}` {says}\nhelp: leave out `tenant = {other}` to take the tenant from `{}`, or rename that field with `#[serde(rename = \"..\")]`",
                 it.field.name(),
                 it.field.name(),
             ),

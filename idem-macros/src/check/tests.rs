@@ -150,7 +150,7 @@ fn implied_members_are_not_given_by_fields_too() {
             #[__idempotent(action = "a", key = [id, tenant], tenant = org)]
             struct A { id: u8, org: String, tenant: String }
         }),
-        "key field `tenant` is `tenant` on the wire, and `tenant = org` names another tenant",
+        "key field `tenant` is `tenant` on the wire, and `tenant = org` names another field",
     );
     one(
         mistakes(parse_quote! {
@@ -202,7 +202,7 @@ fn serde_must_not_part_the_key_from_the_wire() {
             #[__idempotent(action = "a", key = [case_id, id])]
             struct A { case_id: u8, id: u8 }
         }),
-        "key field `case_id` is written as `caseId` and read as `case_id`",
+        "key fields are written under one name and read under another (`case_id` as `caseId` and `case_id`)",
     );
     one(
         mistakes(parse_quote! {
@@ -242,7 +242,7 @@ fn fields_have_names() {
     );
     one(
         mistakes(parse_quote!(#[__idempotent(key = [a])] union A { a: u8 })),
-        "a union cannot be `idempotent`",
+        "a union cannot be idempotent",
     );
 }
 

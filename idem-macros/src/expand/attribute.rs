@@ -3,7 +3,7 @@
 //! An attribute sees fields before `cfg` has removed any, a derive after it. And only a
 //! derive can bring helper attributes, which makes `#[transient]` legal on a field.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Data, DeriveInput, Meta};
 
@@ -14,11 +14,7 @@ use crate::symbol::{CARRIER, IDEMPOTENT};
 
 pub(crate) fn attribute(args: TokenStream, item: TokenStream) -> TokenStream {
     let Ok(mut input) = syn::parse2::<DeriveInput>(item.clone()) else {
-        let error = syn::Error::new(
-            Span::call_site(),
-            "`#[idempotent]` describes an effect by its input\nhelp: put it on a struct with named fields, or on an enum of such variants",
-        )
-        .into_compile_error();
+        let error = not_a_type(item.clone()).into_compile_error();
         return quote!(#error #item);
     };
     let cx = Ctxt::new();
@@ -38,6 +34,35 @@ pub(crate) fn attribute(args: TokenStream, item: TokenStream) -> TokenStream {
         #input
         #error
     }
+}
+
+/// Functions, traits, modules and the like have no fields to make a key of.
+fn not_a_type(item: TokenStream) -> syn::Error {
+    const ITEMS: &[&str] = &[
+        "fn",
+        "trait",
+        "impl",
+        "mod",
+        "const",
+        "static",
+        "type",
+        "use",
+        "macro_rules",
+    ];
+    let keyword = item.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ITEMS.iter().any(|it| ident == it) => Some(ident),
+        _ => None,
+    });
+    let (span, found) = keyword.map_or_else(
+        || (Span::call_site(), "this".to_owned()),
+        |word| (word.span(), format!("a `{word}`")),
+    );
+    syn::Error::new(
+        span,
+        format!(
+            "`#[{IDEMPOTENT}]` describes an effect by the fields of its input, and {found} has none\nhelp: put it on a struct with named fields, or on an enum whose variants have them"
+        ),
+    )
 }
 
 /// Reads `crate = ..` and nothing else: what is wrong with the arguments is told by the

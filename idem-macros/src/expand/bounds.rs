@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Generics, Type, WherePredicate, parse_quote};
 
@@ -35,14 +35,14 @@ impl Bounds {
     pub(super) fn demand(&mut self, ty: &Type, bound: &TokenStream) {
         let mut found = Mentions::default();
         found.collect(ty.to_token_stream(), self);
-        if found.parameters.is_empty() {
+        if found.generic.is_empty() {
             return;
         }
-        if found.own {
-            // `Vec<Tree<T>>: KeyField` would hold only if it held.
-            for parameter in found.parameters {
-                let parameter = proc_macro2::Ident::new(&parameter, proc_macro2::Span::call_site());
-                self.push(parse_quote!(#parameter: #bound));
+        if found.own || found.tuple {
+            // `Vec<Tree<T>>: KeyField` would hold only if it held, and a tuple implements
+            // `KeyField` by the markers of its parts, which cannot be named here.
+            for ty in found.generic {
+                self.push(parse_quote!(#ty: #bound));
             }
         } else {
             self.push(parse_quote!(#ty: #bound));
@@ -64,19 +64,32 @@ impl Bounds {
 #[derive(Default)]
 struct Mentions {
     own: bool,
-    parameters: Vec<String>,
+    tuple: bool,
+    /// Type parameters and their associated types: `T`, `T::Id`.
+    generic: Vec<TokenStream>,
 }
 
 impl Mentions {
     fn collect(&mut self, tokens: TokenStream, bounds: &Bounds) {
-        for token in tokens {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
             match token {
-                TokenTree::Group(group) => self.collect(group.stream(), bounds),
+                TokenTree::Group(group) => {
+                    self.tuple |= group.delimiter() == Delimiter::Parenthesis;
+                    self.collect(group.stream(), bounds);
+                }
                 TokenTree::Ident(ident) => {
-                    let ident = ident.to_string();
-                    self.own |= ident == bounds.own || ident == "Self";
-                    if bounds.parameters.contains(&ident) {
-                        self.parameters.push(ident);
+                    let name = ident.to_string();
+                    self.own |= name == bounds.own || name == "Self";
+                    if bounds.parameters.contains(&name) {
+                        let mut path = quote!(#ident);
+                        let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ':');
+                        while let Some(colon) = tokens.next_if(is_colon) {
+                            path.extend([colon]);
+                            path.extend(tokens.next_if(is_colon));
+                            path.extend(tokens.next());
+                        }
+                        self.generic.push(path);
                     }
                 }
                 _ => {}

@@ -115,7 +115,8 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
                 .iter()
                 .map(|field| {
                     let (ty, wire, value) = (&field.ty, &field.wire, value(field));
-                    quote!(__idem_out.key::<_, #ty>(#wire, #value))
+                    let key = Ident::new("key", field.span());
+                    quote!(__idem_out.#key::<_, #ty>(#wire, #value))
                 })
                 .collect(),
         ),
@@ -126,7 +127,8 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
                 .iter()
                 .map(|field| {
                     let (ty, value) = (&field.ty, value(field));
-                    quote!(__idem_out.key::<_, #ty>(#value))
+                    let key = Ident::new("key", field.span());
+                    quote!(__idem_out.#key::<_, #ty>(#value))
                 })
                 .collect(),
         ),

@@ -112,17 +112,14 @@ impl<'a> Writer<'a> {
         let name = Ident::new(name, Span::call_site());
         let is_used = self.plans.iter().any(|plan| !fields(plan).is_empty());
         let out = if is_used { quote!(__idem_out) } else { quote!(_) };
-        let method = |plan: &Plan<'_>, field: &Field| {
-            let method = match name.to_string().as_str() {
-                "key_members" if plan.is_tenant(field) => "tenant",
-                "key_members" => "key",
-                _ => "value",
-            };
-            Ident::new(method, Span::call_site())
+        let method = |plan: &Plan<'_>, field: &Field| match name.to_string().as_str() {
+            "key_members" if plan.is_tenant(field) => "tenant",
+            "key_members" => "key",
+            _ => "value",
         };
         let body = self.dispatch(|plan| {
             let fields = fields(plan);
-            let calls = fields.iter().map(|field| self.member(&method(plan, field), field));
+            let calls = fields.iter().map(|field| self.member(method(plan, field), field));
             Arm {
                 uses: fields.clone(),
                 body: sequence(calls.collect()),
@@ -135,10 +132,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One call for one member. The type is spelled out so that a message about it points at
-    /// the user's own tokens.
-    fn member(&self, method: &Ident, field: &Field) -> TokenStream {
+    /// One call for one member. The type is spelled out, and the method has the place of the
+    /// field's name, so that a message points at the user's own tokens.
+    fn member(&self, method: &str, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
+        let method = Ident::new(method, field.span());
         if method == "value" {
             quote!(__idem_out.#method::<#ty>(#wire, #value))
         } else {
@@ -181,10 +179,9 @@ impl<'a> Writer<'a> {
             return None;
         }
         let private = &self.private;
-        let key = Ident::new("key", Span::call_site());
         let body = self.dispatch(|plan| match &plan.once_per {
             Some(fields) => {
-                let calls = fields.iter().map(|field| self.member(&key, field));
+                let calls = fields.iter().map(|field| self.member("key", field));
                 Arm {
                     uses: fields.clone(),
                     body: quote!(#(#calls?;)* ::core::result::Result::Ok(true)),

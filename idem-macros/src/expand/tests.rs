@@ -178,3 +178,79 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
 fn is_single_colon(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':' && punct.spacing() == proc_macro2::Spacing::Alone)
 }
+
+mod bounds {
+    use syn::WhereClause;
+
+    use super::*;
+    use crate::expand::bounds::Bounds;
+
+    #[track_caller]
+    fn demands(input: DeriveInput, expected: Option<WhereClause>) {
+        let cx = Ctxt::new();
+        let item = Item::read(&cx, input);
+        let mut bounds = Bounds::of(&item);
+        let Body::Struct(form) = &item.body else {
+            panic!("not a struct")
+        };
+        for field in &form.fields {
+            bounds.demand(&field.ty, &quote!(Bound));
+        }
+        cx.check().unwrap();
+        let actual = &bounds.generics().where_clause;
+        assert_eq!(quote!(#actual).to_string(), quote!(#expected).to_string());
+    }
+
+    #[test]
+    fn only_types_that_depend_on_a_parameter_are_bound() {
+        demands(
+            parse_quote!(
+                struct A<'a> {
+                    a: &'a str,
+                    b: Vec<u8>,
+                }
+            ),
+            None,
+        );
+        demands(
+            parse_quote!(
+                struct A<'a, T, U>
+                where
+                    T: 'a,
+                {
+                    a: &'a T,
+                    b: Vec<Option<T>>,
+                    c: u8,
+                    d: T,
+                    e: T,
+                    f: U::Id,
+                }
+            ),
+            Some(parse_quote!(where T: 'a, &'a T: Bound, Vec<Option<T>>: Bound, T: Bound, U::Id: Bound)),
+        );
+    }
+
+    #[test]
+    fn a_type_that_holds_itself_binds_its_parameters() {
+        demands(
+            parse_quote!(
+                struct Tree<T, U: Has> {
+                    a: Vec<Tree<T, U::Id>>,
+                }
+            ),
+            Some(parse_quote!(where T: Bound, U::Id: Bound)),
+        );
+    }
+
+    #[test]
+    fn a_tuple_binds_its_parameters() {
+        demands(
+            parse_quote!(
+                struct A<T, U> {
+                    a: Vec<(T, u8, U)>,
+                }
+            ),
+            Some(parse_quote!(where T: Bound, U: Bound)),
+        );
+    }
+}

@@ -1,0 +1,7 @@
+struct IssueRefund;
+
+fn run<T: idem::IdempotentFields>(_: &T) {}
+
+fn main() {
+    run(&IssueRefund);
+}

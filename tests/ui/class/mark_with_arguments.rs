@@ -1,0 +1,13 @@
+use idem::idempotent;
+
+#[idempotent(action = "refund.issue", key = [case_id])]
+struct IssueRefund {
+    case_id: String,
+    #[transient(always)]
+    note: String,
+    #[basis]
+    #[basis]
+    model: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use idem::idempotent;
+
+#[idempotent(action = "refund.issue", key = [])]
+struct IssueRefund {
+    case_id: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use idem::idempotent;
+
+#[idempotent(action = "refund.issue" key = [case_id])]
+struct IssueRefund {
+    case_id: String,
+}
+
+fn main() {}
