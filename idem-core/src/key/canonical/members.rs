@@ -17,6 +17,7 @@ pub struct Members<'w> {
     writer: &'w mut CanonicalWriter,
     object: Object,
     absent: Vec<&'static str>,
+    is_anchored: bool,
 }
 
 impl<'w> Members<'w> {
@@ -57,6 +58,7 @@ impl<'w> Members<'w> {
             writer,
             object,
             absent: Vec::new(),
+            is_anchored: false,
         })
     }
 
@@ -70,6 +72,11 @@ impl<'w> Members<'w> {
         &self.absent
     }
 
+    /// Returns whether a key field has a value. An object whose own fields are all absent is none.
+    pub(crate) fn is_anchored(&self) -> bool {
+        self.is_anchored
+    }
+
     /// Returns whether no member has been written.
     pub(crate) fn is_empty(&self) -> bool {
         self.writer.is_empty(&self.object)
@@ -77,18 +84,13 @@ impl<'w> Members<'w> {
 
     /// Writes a key field under any name; an absent one is `null`.
     pub(crate) fn entry<M, T: KeyField<M> + ?Sized>(&mut self, name: &str, value: &T) -> Written {
-        self.member(name, |writer| {
-            if writer.complete && value.is_absent() {
-                return Err(absent());
-            }
-            let (start, before) = (writer.buffer.len(), writer.anchors);
-            value.write(writer)?;
-            // An object anchors by its members, so that one whose fields are all absent anchors nothing.
-            if !matches!(writer.buffer.get(start), Some(b'{' | b'n')) {
-                writer.anchors = before + 1;
-            }
-            Ok(())
-        })
+        let before = self.writer.leaves;
+        self.member(name, |writer| match writer.complete && value.is_absent() {
+            true => Err(absent()),
+            false => value.write(writer),
+        })?;
+        self.is_anchored |= self.writer.leaves > before;
+        Ok(())
     }
 
     /// Writes a member; `write` must write its value.

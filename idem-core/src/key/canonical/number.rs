@@ -118,7 +118,7 @@ impl CanonicalWriter {
             .filter(|point| point.unsigned_abs() <= MAX_EXPONENT)
             .ok_or_else(|| overflow(literal))?;
         self.check_size(literal.len())?;
-        self.occupy()?;
+        self.occupy_leaf()?;
         if negative {
             self.buffer.push(b'-');
         }

@@ -39,8 +39,8 @@ pub struct CanonicalWriter {
     pub(super) scratch: Vec<u8>,
     /// Where in the text being read the next member begins.
     pub(super) position: Option<usize>,
-    /// The key members with a value so far; an object counts by its members.
-    pub(super) anchors: usize,
+    /// The values so far that say something: all but `null` and objects, which say what their members say.
+    pub(super) leaves: usize,
     /// Whether `None` is refused, as in a `once_per` place.
     pub(super) complete: bool,
 }
@@ -56,7 +56,7 @@ impl CanonicalWriter {
             members: Vec::with_capacity(16),
             scratch: Vec::new(),
             position: None,
-            anchors: 0,
+            leaves: 0,
             complete: false,
         }
     }
@@ -87,11 +87,6 @@ impl CanonicalWriter {
         Ok(self.buffer)
     }
 
-    /// Returns how many key members have a value.
-    pub(crate) fn anchors(&self) -> usize {
-        self.anchors
-    }
-
     /// Returns whether `None` is refused.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
@@ -103,7 +98,9 @@ impl CanonicalWriter {
     ///
     /// When a value already stands here.
     pub fn null(&mut self) -> Written {
-        self.literal("null")
+        self.occupy()?;
+        self.buffer.extend_from_slice(b"null");
+        Ok(())
     }
 
     /// Writes a boolean.
@@ -121,7 +118,7 @@ impl CanonicalWriter {
     ///
     /// When the form grows beyond 1 MiB, or a value already stands here.
     pub fn string(&mut self, text: &str) -> Written {
-        self.occupy()?;
+        self.occupy_leaf()?;
         self.quoted(text).map(drop)
     }
 
@@ -183,8 +180,13 @@ impl CanonicalWriter {
         }
     }
 
+    pub(super) fn occupy_leaf(&mut self) -> Written {
+        self.leaves += 1;
+        self.occupy()
+    }
+
     pub(crate) fn literal(&mut self, text: &str) -> Written {
-        self.occupy()?;
+        self.occupy_leaf()?;
         self.buffer.extend_from_slice(text.as_bytes());
         Ok(())
     }
@@ -200,6 +202,7 @@ impl CanonicalWriter {
             ));
         }
         self.depth += 1;
+        self.leaves += usize::from(bracket == b'[');
         self.buffer.push(bracket);
         Ok(())
     }

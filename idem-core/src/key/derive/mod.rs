@@ -129,12 +129,12 @@ fn preimage<I: Idempotent + ?Sized>(action: &str, tenant: Option<&Tenant>, input
         members.member("action", |writer| writer.string(action))?;
     }
     input.key_members(&mut members)?;
-    let absent = members.absent().join("`, `");
+    let (is_anchored, absent) = (members.is_anchored(), members.absent().join(", "));
     if let Some(tenant) = tenant {
         members.tenant("tenant", tenant)?;
     }
     members.close()?;
-    if writer.anchors() == 0 {
+    if !is_anchored {
         let reason =
             "every key field that could tell one effect from another is absent: give at least one of them a value";
         return Err(KeyError::new(KeyErrorKind::NoAnchor, absent, reason));

@@ -32,6 +32,26 @@ use super::canonical::{CanonicalError, CanonicalWriter, Mode};
 ///     }
 /// }
 /// ```
+///
+/// What has no stable identity does not compile: floats, instants, hash collections, rows of bytes, 128-bit integers.
+///
+/// ```compile_fail,E0277
+/// # use idem_core::KeyField;
+/// fn key<M, T: KeyField<M>>() {}
+/// key::<_, f64>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use idem_core::KeyField;
+/// # fn key<M, T: KeyField<M>>() {}
+/// key::<_, Option<std::collections::HashSet<String>>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use idem_core::KeyField;
+/// # fn key<M, T: KeyField<M>>() {}
+/// key::<_, Vec<u8>>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no stable identity, so it cannot be part of a key",
     label = "not allowed in a key",

@@ -1,1 +1,132 @@
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
 
+use uuid::Uuid;
+
+use super::*;
+use crate::key::{Digest, Tenant};
+
+fn form<M, T: KeyField<M> + ?Sized>(value: &T) -> String {
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    value.write(&mut writer).unwrap();
+    String::from_utf8(writer.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn scalars_are_written_as_their_wire_form() {
+    assert_eq!(form("a\"é"), r#""a\"é""#);
+    assert_eq!(form(&-5_i8), "-5");
+    assert_eq!(form(&255_u8), "255");
+    assert_eq!(form(&u32::MAX), "4294967295");
+    assert_eq!(form(&7_usize), "7");
+    assert_eq!(form(&true), "true");
+    assert_eq!(form(&'😀'), "\"😀\"");
+    assert_eq!(
+        form(&Uuid::from_u128(0xabc)),
+        "\"00000000-0000-0000-0000-000000000abc\""
+    );
+    assert_eq!(
+        form(&Digest::from_bytes([0xab; 32])),
+        format!("\"{}\"", "ab".repeat(32))
+    );
+    assert_eq!(form(&Tenant::parse("acme").unwrap()), "\"acme\"");
+}
+
+#[test]
+fn pointers_are_written_as_what_they_point_to() {
+    assert_eq!(form(&Box::new(1_u32)), "1");
+    assert_eq!(form(&Rc::new("x".to_owned())), "\"x\"");
+    assert_eq!(form(&Arc::<str>::from("x")), "\"x\"");
+    assert_eq!(form(&Cow::Borrowed("x")), "\"x\"");
+    assert_eq!(form(&&&"x"), "\"x\"");
+    assert!(Box::new(None::<u32>).is_absent());
+    assert!(!Some(None::<u32>).is_absent());
+}
+
+#[test]
+fn rows_and_tuples_are_arrays() {
+    assert_eq!(form(&vec![Some(1_u32), None]), "[1,null]");
+    assert_eq!(form(&["a", "b"]), r#"["a","b"]"#);
+    assert_eq!(form(&[[1_u16; 2]; 2]), "[[1,1],[1,1]]");
+    assert_eq!(form(&(1_u8, "a", Some('c'), (2_i64,))), r#"[1,"a","c",[2]]"#);
+    assert_eq!(form(&vec![(1_u8, 2_u8)]), "[[1,2]]");
+    assert_eq!(
+        form(&(1_u8, 2_u8, 3_u8, 4_u8, 5_u8, 6_u8, 7_u8, "h")),
+        r#"[1,2,3,4,5,6,7,"h"]"#
+    );
+}
+
+#[test]
+fn trees_are_written_in_order() {
+    assert_eq!(form(&BTreeSet::from(["b", "a"])), r#"["a","b"]"#);
+    assert_eq!(form(&BTreeSet::from([2_u8, 10])), "[2,10]");
+    let map = BTreeMap::from([("\u{fb33}".to_owned(), vec![1_u32]), ("\u{1f600}".to_owned(), vec![])]);
+    assert_eq!(form(&map), "{\"\u{1f600}\":[],\"\u{fb33}\":[1]}");
+    assert_eq!(
+        form(&BTreeMap::from([('b', None), ('a', Some(1_u32))])),
+        r#"{"a":1,"b":null}"#
+    );
+}
+
+#[test]
+fn an_integer_out_of_range_is_refused_with_its_path() {
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    let error = vec![BTreeMap::from([("a", 1_u64 << 53)])]
+        .write(&mut writer)
+        .unwrap_err();
+    assert_eq!(error.path(), "[0].a");
+}
+
+#[test]
+fn an_implementation_that_writes_nothing_or_twice_is_an_error() {
+    struct Writes(u8);
+    impl KeyField for Writes {
+        fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+            match self.0 {
+                0 => Ok(()),
+                1 => out.boolean(true).and_then(|()| out.boolean(false)),
+                2 => {
+                    // Goes on after an error.
+                    let _ = out.object(|members| members.key("a", &Writes(0)));
+                    Ok(())
+                }
+                _ => {
+                    let _ = out.array(|elements| elements.key(&(1_u64 << 60)));
+                    Ok(())
+                }
+            }
+        }
+    }
+    for fault in 0..4 {
+        let mut writer = CanonicalWriter::new(Mode::Key);
+        assert!(
+            writer.object(|members| members.key("x", &Writes(fault))).is_err(),
+            "{fault}"
+        );
+        assert!(writer.finish().is_err(), "{fault}");
+        let mut writer = CanonicalWriter::new(Mode::Key);
+        let _ = Writes(fault).write(&mut writer);
+        assert!(fault == 1 || writer.finish().is_err(), "{fault}");
+    }
+}
+
+#[test]
+fn a_subject_is_text_or_a_canonical_form() {
+    assert_eq!(subject_text("s", "C \"7\"").unwrap().as_deref(), Some("C \"7\""));
+    assert_eq!(subject_text("s", &7_u32).unwrap().as_deref(), Some("7"));
+    assert_eq!(subject_text("s", &("a", 1_u32)).unwrap().as_deref(), Some(r#"["a",1]"#));
+    assert_eq!(subject_text("s", &None::<String>).unwrap(), None);
+    assert_eq!(subject_text("s", &(1_u64 << 60)).unwrap_err().path(), "s");
+}
+
+#[cfg(feature = "rust_decimal")]
+#[test]
+fn a_decimal_is_written_without_trailing_zeros() {
+    let decimal = |text: &str| form(&text.parse::<rust_decimal::Decimal>().unwrap());
+    assert_eq!(decimal("1.50"), "\"1.5\"");
+    assert_eq!(decimal("100"), "\"100\"");
+    assert_eq!(decimal("-0.00"), "\"0\"");
+    assert_eq!(decimal("-7.10"), "\"-7.1\"");
+}
