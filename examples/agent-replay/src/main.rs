@@ -1,1 +1,137 @@
-fn main(){}
+//! Serves a model's recorded tool calls so that every repeat resolves to the one recorded outcome.
+
+mod airline;
+mod books;
+mod breakpoint;
+mod chaos;
+mod child;
+mod comparison;
+mod database;
+mod failure;
+mod members;
+mod options;
+mod questions;
+mod random;
+mod recording;
+mod report;
+mod serve;
+mod tools;
+mod workers;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use indicatif::ProgressBar;
+
+use crate::books::Books;
+use crate::chaos::{Kills, Supervisor};
+use crate::child::Message;
+use crate::comparison::Comparison;
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::recording::Call;
+use crate::report::{Report, Served};
+use crate::serve::Settings;
+
+// One thread: the calls are served in order, and a process that a breakpoint stops is stopped as a whole.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run(Options::parse()).await {
+        Ok(code) => code,
+        Err(failure) => {
+            report::say(&format!("agent-replay: {failure}"));
+            failure.exit_code()
+        }
+    }
+}
+
+async fn run(mut options: Options) -> Result<ExitCode, Failure> {
+    // Nothing is written before every line is known to be good.
+    let calls = recording::read(&options.calls, &options.tenant)?;
+    let settings = options.settings()?;
+    let database = Database::open(options.database.as_deref()).await?;
+    if options.child {
+        if let Some(stop) = options.stop.take() {
+            stop.install();
+        }
+        database
+            .pass(&settings, &calls, |call, answer| Message::Answered(call, answer).send())
+            .await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+
+    let comparison = Comparison::of(&calls, options.once_per);
+    let served = serve(&options, &settings, &database, &calls, comparison.effects as u64).await?;
+    let mut connection = database.connect().await?;
+    let books = Books::read(&mut connection, &options.tenant, &calls, &served.answers)
+        .await
+        .map_err(|error| database.failure(error))?;
+    let report = Report {
+        calls: &calls,
+        served: &served,
+        comparison: &comparison,
+        books: &books,
+    };
+    let text = if options.json {
+        report.json()
+    } else {
+        let ledger = report
+            .ledger(&mut connection, &options.tenant)
+            .await
+            .map_err(|error| database.failure(error))?;
+        format!(
+            "{} on {}\n\n{}{ledger}",
+            options.calls.display(),
+            database.name(),
+            report.text()
+        )
+    };
+    report::print(&text).map_err(Failure::Output)?;
+    if books.agree() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    report::say(&format!("agent-replay: {books}"));
+    Ok(ExitCode::FAILURE)
+}
+
+/// Serves the calls in the way the options ask for.
+async fn serve(
+    options: &Options,
+    settings: &Settings,
+    database: &Database,
+    calls: &[Call],
+    effects: u64,
+) -> Result<Served, Failure> {
+    if let Some(seed) = options.chaos {
+        let supervisor = Supervisor {
+            options,
+            database: database.url(),
+        };
+        return supervisor.run(seed, calls.len() as u64, effects).await;
+    }
+    let length = calls.len() as u64 * u64::from(options.workers.unwrap_or(1));
+    // Drawn on standard error, and only if that is a terminal.
+    let bar = if options.json {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(length)
+    };
+    let answers = match options.workers {
+        Some(workers) => workers::run(options, database.url(), workers, calls.len(), || bar.inc(1)).await?,
+        None => {
+            let mut answers = Vec::with_capacity(calls.len());
+            let tell = |_, answer| {
+                answers.push(answer);
+                bar.inc(1);
+            };
+            database.pass(settings, calls, tell).await?;
+            answers
+        }
+    };
+    bar.finish_and_clear();
+    Ok(Served {
+        answers,
+        kills: Kills::default(),
+    })
+}

@@ -1,0 +1,168 @@
+//! The supervisor of `--chaos SEED`: kills the work again and again, and starts it from the first call each time.
+//!
+//! A kill is SIGKILL: no destructor runs, no transaction is closed. The plan is made from the seed and the recording
+//! alone, so a run that went wrong can be asked for again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use crate::breakpoint::{POINTS, Stop};
+use crate::child::{Child, Message};
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::random::Random;
+use crate::report::{self, Served};
+
+/// The kills of one run.
+#[derive(Default)]
+pub struct Kills {
+    /// How often the work was killed at each point.
+    pub at: BTreeMap<String, u32>,
+    /// How often it was killed wherever it happened to be.
+    pub elsewhere: u32,
+}
+
+impl Kills {
+    pub fn total(&self) -> u32 {
+        self.at.values().sum::<u32>() + self.elsewhere
+    }
+
+    fn count(&mut self, kill: &Kill) {
+        match kill {
+            Kill::At(stop) => *self.at.entry(stop.point.clone()).or_default() += 1,
+            Kill::AtOddMoment { .. } => self.elsewhere += 1,
+        }
+    }
+}
+
+/// Runs the work under a plan of kills and then once to its end.
+pub struct Supervisor<'a> {
+    pub options: &'a Options,
+    pub database: &'a str,
+}
+
+impl Supervisor<'_> {
+    /// Gives the kills, and the answers of the last pass, which is complete.
+    pub async fn run(&self, seed: u64, calls: u64, effects: u64) -> Result<Served, Failure> {
+        let mut kills = Kills::default();
+        for kill in plan(&mut Random::from_seed(seed), calls, effects) {
+            self.strike(&kill, &mut kills).await?;
+        }
+        // The work may have been done sooner than planned.
+        for point in POINTS {
+            if !kills.at.contains_key(point) {
+                self.strike(
+                    &Kill::At(Stop {
+                        point: point.to_owned(),
+                        hit: 1,
+                    }),
+                    &mut kills,
+                )
+                .await?;
+            }
+        }
+        for _ in 0..LEAST_KILLS {
+            if kills.total() < LEAST_KILLS {
+                self.strike(
+                    &Kill::AtOddMoment {
+                        answers: 0,
+                        pause: Duration::ZERO,
+                    },
+                    &mut kills,
+                )
+                .await?;
+            }
+        }
+        let mut child = Child::start(self.options, self.database, None)?;
+        let mut answers = Vec::new();
+        while let Some(message) = child.message().await? {
+            if let Message::Answered(_, answer) = message {
+                answers.push(answer);
+            }
+        }
+        child.finish().await?;
+        Ok(Served { answers, kills })
+    }
+
+    /// Starts the work and kills it as planned, unless it gets through first.
+    async fn strike(&self, kill: &Kill, kills: &mut Kills) -> Result<(), Failure> {
+        let stop = match kill {
+            Kill::At(stop) => Some(stop),
+            Kill::AtOddMoment { .. } => None,
+        };
+        let mut child = Child::start(self.options, self.database, stop)?;
+        let mut answered = 0;
+        let ended_first = loop {
+            if let Kill::AtOddMoment { answers, pause } = kill
+                && answered == *answers
+            {
+                tokio::time::sleep(*pause).await;
+                break false;
+            }
+            match child.message().await? {
+                Some(Message::Answered(..)) => answered += 1,
+                Some(Message::At(_)) => break false,
+                None => break true,
+            }
+        };
+        let killed = if ended_first {
+            child.finish().await.map(|()| false)?
+        } else {
+            child.kill().await?
+        };
+        if killed {
+            kills.count(kill);
+            report::say(&format!(
+                "kill {}: {kill}; {answered} calls had been answered",
+                kills.total()
+            ));
+        } else {
+            report::say(&format!("no kill: {kill}; the work was done before"));
+        }
+        Ok(())
+    }
+}
+
+enum Kill {
+    At(Stop),
+    AtOddMoment { answers: u64, pause: Duration },
+}
+
+impl fmt::Display for Kill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(Stop { point, hit }) => write!(f, "at `{point}`, hit {hit}"),
+            Self::AtOddMoment { answers, pause } => {
+                write!(f, "{} µs after answer {answers}", pause.as_micros())
+            }
+        }
+    }
+}
+
+/// Two kills at each point and a few at odd moments.
+///
+/// Each pass starts over, and what was committed is not done again, so the plan must leave something to do: a kill at
+/// `committed` spends an effect and closes its round, and no kill waits for more than a tenth of the effects.
+fn plan(random: &mut Random, calls: u64, effects: u64) -> Vec<Kill> {
+    let most_hits = (effects / 10).max(1);
+    let mut plan = Vec::new();
+    for _ in 0..2 {
+        let mut round = POINTS;
+        random.shuffle(&mut round[..POINTS.len() - 1]);
+        for point in round {
+            plan.push(Kill::At(Stop {
+                point: point.to_owned(),
+                hit: 1 + random.below(most_hits),
+            }));
+        }
+    }
+    for _ in 0..2 + random.below(3) {
+        let position = POINTS.len() + random.below((plan.len() - POINTS.len()) as u64 + 1) as usize;
+        let (answers, pause) = (random.below(calls / 4 + 1), Duration::from_micros(random.below(3000)));
+        plan.insert(position, Kill::AtOddMoment { answers, pause });
+    }
+    plan
+}
+
+const LEAST_KILLS: u32 = 10;

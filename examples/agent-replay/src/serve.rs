@@ -1,0 +1,185 @@
+//! One pass: every recorded call, in order, each through one transaction.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use idem::{Basis, EffectError, ErrorKind, Idem, IdempotencyKey, Tenant, TransactionalStore};
+use serde::{Deserialize, Serialize};
+
+use crate::airline::{Desk, Handler};
+use crate::recording::Call;
+use crate::tools::any_tool;
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The effect happened now.
+    Executed,
+    /// The effect stands already; the recorded outcome was given again.
+    Replayed,
+    Refused(Refusal),
+    /// The tool failed. Its transaction was rolled back and nothing is on record.
+    Failed,
+}
+
+/// Why a call was refused before its effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The effect stands with another payload.
+    Mismatch,
+    /// Another key holds the place; the step is the one that took it.
+    OncePer { holder: String, step: Option<String> },
+    /// The effect was undone by a person and does not come back by itself.
+    Revoked,
+}
+
+/// What is the same for every call of a pass.
+pub struct Settings {
+    pub tenant: Tenant,
+    /// On what the model's decisions rest: into the ledger, never into a key.
+    pub basis: Basis,
+    /// Whether a booking takes the place of its customer's request, user, origin and destination.
+    pub once_per: bool,
+}
+
+/// Serves all calls and tells each answer with the index of its call.
+pub async fn pass<S>(
+    idem: &Idem<S>,
+    settings: &Settings,
+    calls: &[Call],
+    mut tell: impl FnMut(usize, Answer),
+) -> Result<(), Stopped>
+where
+    S: TransactionalStore,
+    S::Connection: Desk,
+{
+    let pass = Pass { idem, settings };
+    for (index, call) in calls.iter().enumerate() {
+        let answer = pass
+            .answer(call)
+            .await
+            .map_err(|cause| Stopped { line: call.line, cause })?;
+        tell(index, answer);
+    }
+    Ok(())
+}
+
+struct Pass<'a, S> {
+    idem: &'a Idem<S>,
+    settings: &'a Settings,
+}
+
+impl<S> Pass<'_, S>
+where
+    S: TransactionalStore,
+    S::Connection: Desk,
+{
+    /// Serves one call. Another process may be serving the same one at this moment, or may have died while it did.
+    async fn answer(&self, call: &Call) -> Result<Answer, idem::Error> {
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(10);
+        loop {
+            let error = match self.dispatch(call).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if let Some(answer) = refusal(&error, &call.key) {
+                return Ok(answer);
+            }
+            if !error.is_retryable() || started.elapsed() > PATIENCE {
+                return Err(error);
+            }
+            tokio::time::sleep(error.retry_after().unwrap_or(pause)).await;
+            pause = (pause * 2).min(Duration::from_secs(1));
+        }
+    }
+
+    async fn dispatch(&self, call: &Call) -> Result<Answer, idem::Error> {
+        any_tool!(&call.tool, input => self.serve(call, input).await)
+    }
+
+    /// The claim, the handler's rows, the outcome and the ledger entry in one commit.
+    async fn serve<I: Handler>(&self, call: &Call, input: &I) -> Result<Answer, idem::Error> {
+        let mut attempt = self.idem.call(input).tenant(&self.settings.tenant);
+        if let Some(place) = call.place.as_ref().filter(|_| self.settings.once_per) {
+            attempt = attempt.once_per(place.clone());
+        }
+        let done = attempt
+            .step_id(call.step_id())
+            .run_id(call.run_id())
+            .basis(self.settings.basis.clone())
+            .wait(WAIT)
+            .transaction(async |connection: &mut S::Connection| {
+                if call.failed() {
+                    return Err(EffectError::from(ToolFailed(call.result.clone())));
+                }
+                input.handle(call.key.as_str(), connection).await?;
+                Ok(call.result.clone())
+            })
+            .await;
+        match done {
+            Ok(done) if done.is_replayed() => Ok(Answer::Replayed),
+            Ok(_) => Ok(Answer::Executed),
+            Err(error) if error.effect_ref::<ToolFailed>().is_some() => Ok(Answer::Failed),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The errors that answer a call rather than stop the pass.
+fn refusal(error: &idem::Error, key: &IdempotencyKey) -> Option<Answer> {
+    match error.kind() {
+        ErrorKind::Mismatch => Some(Answer::Refused(Refusal::Mismatch)),
+        ErrorKind::Revoked => Some(Answer::Refused(Refusal::Revoked)),
+        ErrorKind::AlreadyExecuted => Some(match error.entry() {
+            Some(holder) if holder.key != key.as_str() => Answer::Refused(Refusal::OncePer {
+                holder: holder.key.clone(),
+                step: holder.step_id.clone(),
+            }),
+            // The record is gone and the ledger remembers: the effect stands, only its result cannot be given again.
+            _ => Answer::Replayed,
+        }),
+        ErrorKind::ResultUnavailable => Some(Answer::Replayed),
+        _ => None,
+    }
+}
+
+/// The failure that the tool answered when the call was recorded.
+#[derive(Debug)]
+struct ToolFailed(String);
+
+impl fmt::Display for ToolFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for ToolFailed {}
+
+/// An error that ends the pass, with the line of the call that met it.
+#[derive(Debug)]
+pub struct Stopped {
+    line: usize,
+    cause: idem::Error,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call on line {} cannot be served", self.line)
+    }
+}
+
+impl StdError for Stopped {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.cause)
+    }
+}
+
+/// How long a call waits inside idem for the owner of its key.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// How long a call is tried again before the pass gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
