@@ -45,8 +45,7 @@ where
     match scope::inside(call.key(), effect(transaction.as_mut())).await {
         Ok(value) => {
             point("effect_done");
-            finish(shared, call, transaction, &claim, won, &value).await?;
-            Ok(Done::Executed(value))
+            finish(shared, call, transaction, &claim, won, value).await
         }
         Err(error) => {
             let rolled_back = shared.store.rollback(transaction).await;
@@ -97,16 +96,19 @@ pub(crate) async fn claim<S: TransactionalStore>(
 }
 
 /// Records the result of an effect and commits.
-pub(crate) async fn finish<S: TransactionalStore, T: Serialize>(
+pub(crate) async fn finish<S: TransactionalStore, T: Serialize + DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
     transaction: S::Transaction<'static>,
     claim: &StoreClaim,
     won: Won,
-    value: &T,
-) -> Result<(), Error> {
-    let outcome = encode(shared, call, value)?;
-    record(shared, call, transaction, claim, won, outcome).await
+    value: T,
+) -> Result<Done<T>, Error> {
+    let outcome = encode(shared, call, &value)?;
+    match record(shared, call, transaction, claim, won, outcome).await? {
+        Recorded::Committed => Ok(Done::Executed(value)),
+        Recorded::PlaceTaken => place_taken(shared, call).await,
+    }
 }
 
 pub(crate) fn encode<S, T: Serialize>(shared: &Shared<S>, call: &Prepared, value: &T) -> Result<Outcome, Error> {
@@ -136,6 +138,12 @@ fn unencodable(call: &Prepared, source: serde_json::Error) -> Error {
     )
 }
 
+/// How recording an outcome ended.
+enum Recorded {
+    Committed,
+    PlaceTaken,
+}
+
 /// Completes the claim and commits; on any other end the transaction is rolled back.
 async fn record<S: TransactionalStore>(
     shared: &Shared<S>,
@@ -144,23 +152,28 @@ async fn record<S: TransactionalStore>(
     claim: &StoreClaim,
     won: Won,
     outcome: Outcome,
-) -> Result<(), Error> {
+) -> Result<Recorded, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match shared.store.complete(&mut transaction, &completion).await? {
-        Completed::Done => {}
-        Completed::Stale => {
+    match shared.store.complete(&mut transaction, &completion).await {
+        Ok(Completed::Done) => {}
+        Ok(Completed::Stale) => {
             shared.store.rollback(transaction).await?;
             return Err(lost(call));
         }
-        Completed::PlaceTaken(holder) => {
+        Ok(Completed::PlaceTaken) => {
             shared.store.rollback(transaction).await?;
-            return Err(place_lost(shared, call, holder).await?);
+            return Ok(Recorded::PlaceTaken);
+        }
+        Err(error) => {
+            // Why it failed matters more than whether the roll-back was acknowledged: nothing commits.
+            let _ = shared.store.rollback(transaction).await;
+            return Err(error);
         }
     }
     point("completed");
     shared.store.commit(transaction).await?;
     point("committed");
-    Ok(())
+    Ok(Recorded::Committed)
 }
 
 pub(crate) fn lost(call: &Prepared) -> Error {
@@ -172,26 +185,28 @@ pub(crate) fn lost(call: &Prepared) -> Error {
     Error::new(ErrorKind::LostClaim, message)
 }
 
-/// Another key took the place while the effect ran; the transaction is rolled back already.
-async fn place_lost<S: TransactionalStore>(
+/// Another key took the place while the effect ran, whose transaction is rolled back. A new claim
+/// finds the holder, and whatever else has happened since.
+async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
-    holder: Option<crate::LedgerRef>,
-) -> Result<Error, Error> {
-    let holder = match holder {
-        Some(holder) => Some(holder),
-        None => shared.store.view(call.key(), call.place().as_ref()).await?.ledger.place,
-    };
-    let Some(holder) = holder else {
-        // The holder was rolled back or has freed the place since: nothing stands in the way now.
-        let message = format!(
-            "the `once_per` place of `{}` was taken while it ran, and is free again",
-            call.action
-        );
-        return Err(Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction));
-    };
-    put_refusal(shared, call, RefusalReason::OncePer).await?;
-    Ok(answer::place_taken(call, holder))
+) -> Result<Done<T>, Error> {
+    match claim(shared, call).await? {
+        Claimed::TurnedAway(reply) => turned_away(shared, call, reply).await,
+        Claimed::Won { transaction, .. } => {
+            shared.store.rollback(transaction).await?;
+            Err(place_was_free(call))
+        }
+    }
+}
+
+/// The holder of the place is gone again: nothing stands in the way of another attempt.
+pub(crate) fn place_was_free(call: &Prepared) -> Error {
+    let message = format!(
+        "the `once_per` place of `{}` was taken while it ran, and is free again",
+        call.action
+    );
+    Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction)
 }
 
 /// Puts a final error on record, in a transaction of its own that claims again: the effect's own
@@ -215,7 +230,8 @@ pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
             Err(error) => Err(error),
         };
         match result {
-            Ok(()) => return Err(answer::declined(call, outcome)),
+            // A declined effect takes no place.
+            Ok(Recorded::Committed | Recorded::PlaceTaken) => return Err(answer::declined(call, outcome)),
             Err(error) if error.retry() == Retry::Transaction && retries < shared.settings.max_retries => retries += 1,
             Err(error) => return Err(error),
         }

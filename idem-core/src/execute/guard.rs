@@ -75,6 +75,9 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
 
     /// Records `value` as the outcome and commits it with the effect.
     ///
+    /// Returns what stands in the end: [`Done::Executed`], unless the effect's `once_per` place was taken
+    /// meanwhile and the key has an outcome of another attempt.
+    ///
     /// # Errors
     ///
     /// As [`Call::transaction`](super::Call::transaction); nothing was committed then, except that
@@ -85,8 +88,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
     /// Until COMMIT is sent, dropping the future leaves neither effect nor record; from then on there
     /// are both or neither.
     pub async fn complete(self, value: T) -> Result<Done<T>, Error> {
-        finish(self.shared, &self.call, self.transaction, &self.claim, self.won, &value).await?;
-        Ok(Done::Executed(value))
+        finish(self.shared, &self.call, self.transaction, &self.claim, self.won, value).await
     }
 
     /// Rolls the effect back and records `value` as a final error, which every repeat gets.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::attempt::{encode, failed, limit, lost, point};
+use super::attempt::{encode, failed, limit, lost, place_was_free, point};
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
 use super::{Done, EffectError, Shared, answer, scope};
@@ -27,20 +27,16 @@ where
     let mut savepoint = store.nest(connection).await?;
     let (claim, won) = match claim(shared, call, &mut savepoint).await? {
         Ok(claimed) => claimed,
-        Err(reply) => {
-            if let Some(reason) = answer::refusal_of(&reply) {
-                store.refuse(&mut savepoint, &call.refusal(reason)?).await?;
-            }
-            store.commit(savepoint).await?;
-            return answer::answer(reply, call);
-        }
+        Err(reply) => return turned_away(shared, call, savepoint, reply).await,
     };
     match scope::inside(call.key(), effect(savepoint.as_mut())).await {
         Ok(value) => {
             point("effect_done");
             let outcome = encode(shared, call, &value)?;
-            record::<S>(shared, call, savepoint, &claim, won, outcome).await?;
-            Ok(Done::Executed(value))
+            match record::<S>(shared, call, savepoint, &claim, won, outcome).await? {
+                Completed::PlaceTaken => place_taken(shared, call, connection).await,
+                _ => Ok(Done::Executed(value)),
+            }
         }
         Err(error) => {
             store.rollback(savepoint).await?;
@@ -67,6 +63,7 @@ async fn claim<S: TransactionalStore>(
     }
 }
 
+/// Completes the claim and releases the savepoint, or rolls back to it.
 async fn record<S: TransactionalStore>(
     shared: &Shared<S>,
     call: &Prepared,
@@ -74,27 +71,59 @@ async fn record<S: TransactionalStore>(
     claim: &StoreClaim,
     won: Won,
     outcome: Outcome,
-) -> Result<(), Error> {
+) -> Result<Completed, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    let holder = match shared.store.complete(&mut savepoint, &completion).await? {
-        Completed::Done => {
+    match shared.store.complete(&mut savepoint, &completion).await {
+        Ok(Completed::Done) => {
             point("completed");
-            return shared.store.commit(savepoint).await;
+            shared.store.commit(savepoint).await?;
+            Ok(Completed::Done)
         }
-        Completed::Stale => {
+        Ok(Completed::PlaceTaken) => {
             shared.store.rollback(savepoint).await?;
-            return Err(lost(call));
+            Ok(Completed::PlaceTaken)
         }
-        Completed::PlaceTaken(holder) => holder,
-    };
-    shared.store.rollback(savepoint).await?;
-    match holder {
-        Some(holder) => Err(answer::place_taken(call, holder)),
-        None => match shared.store.view(call.key(), call.place().as_ref()).await?.ledger.place {
-            Some(holder) => Err(answer::place_taken(call, holder)),
-            None => Err(lost(call)),
-        },
+        Ok(Completed::Stale) => {
+            shared.store.rollback(savepoint).await?;
+            Err(lost(call))
+        }
+        Err(error) => {
+            let _ = shared.store.rollback(savepoint).await;
+            Err(error)
+        }
     }
+}
+
+/// Another key took the place while the effect ran, which is rolled back. A new claim finds it.
+async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    connection: &mut S::Connection,
+) -> Result<Done<T>, Error> {
+    let mut savepoint = shared.store.nest(connection).await?;
+    match claim(shared, call, &mut savepoint).await? {
+        Err(reply) => turned_away(shared, call, savepoint, reply).await,
+        Ok(_) => {
+            shared.store.rollback(savepoint).await?;
+            Err(place_was_free(call))
+        }
+    }
+}
+
+/// Answers a claim that was not won, after the refusal is on record, and releases the savepoint.
+async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    mut savepoint: S::Transaction<'_>,
+    reply: Reply,
+) -> Result<Done<T>, Error> {
+    if let Some(reason) = answer::refusal_of(&reply)
+        && shared.store.capabilities().ledger
+    {
+        shared.store.refuse(&mut savepoint, &call.refusal(reason)?).await?;
+    }
+    shared.store.commit(savepoint).await?;
+    answer::answer(reply, call)
 }
 
 async fn decline<S: TransactionalStore, T: DeserializeOwned>(
@@ -110,9 +139,6 @@ async fn decline<S: TransactionalStore, T: DeserializeOwned>(
             record::<S>(shared, call, savepoint, &claim, won, outcome.clone()).await?;
             Err(answer::declined(call, outcome))
         }
-        Err(reply) => {
-            shared.store.commit(savepoint).await?;
-            answer::answer(reply, call)
-        }
+        Err(reply) => turned_away(shared, call, savepoint, reply).await,
     }
 }

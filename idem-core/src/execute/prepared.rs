@@ -8,6 +8,9 @@ use crate::record::{Outcome, OutcomeKind, OwnerToken};
 use crate::state::Claim;
 use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
 
+/// A thousand years: what every storage's calendar can hold.
+const LONGEST_RETENTION: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
+
 /// One call with everything derived from its input.
 pub(crate) struct Prepared {
     pub(crate) derived: Derived,
@@ -45,7 +48,7 @@ impl Prepared {
             fingerprint: self.derived.fingerprint.clone(),
             owner: OwnerToken::random()?,
             lease: None,
-            retention: self.retention,
+            retention: self.retention.min(LONGEST_RETENTION),
             step_id: self.step_id.clone(),
             run_id: self.run_id.clone(),
         };

@@ -41,7 +41,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long an outcome is kept and replayed. Default: 90 days.
+    /// How long an outcome is kept and replayed, a thousand years at most. Default: 90 days.
     ///
     /// An effect stays in the ledger when its outcome has expired, so a late repeat is told that it
     /// was already executed; it never runs again.

@@ -2,7 +2,7 @@ use super::{Claim, Event, Illegal, Reply, Status};
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;
 use crate::ledger::{EntryKind, LedgerRef, LedgerView, Standing};
-use crate::record::{Mode, Outcome, OwnerToken, Record, Recovery};
+use crate::record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
 
 /// What is stored next, and what the caller is told.
 type Next = Result<(Option<Record>, Reply), Illegal>;
@@ -211,13 +211,16 @@ fn resolve(
 
 fn revoke(record: Option<Record>, ledger: &LedgerView, expires_at: Timestamp) -> (Option<Record>, Reply) {
     match record {
-        Some(mut record) if record.status == Status::Completed => {
+        Some(mut record) if record.status == Status::Completed && happened(&record) => {
             record.status = Status::Revoked;
             record.expires_at = Some(expires_at);
             (Some(record), Reply::Done)
         }
         Some(record) if record.status == Status::Revoked => (Some(record), Reply::Done),
-        Some(record) => (Some(record), Reply::Refused("only a completed effect can be revoked")),
+        Some(record) => (
+            Some(record),
+            Reply::Refused("only an effect that happened can be revoked"),
+        ),
         None => match &ledger.own {
             Some(Standing {
                 kind: EntryKind::Executed | EntryKind::Revoked,
@@ -226,6 +229,14 @@ fn revoke(record: Option<Record>, ledger: &LedgerView, expires_at: Timestamp) ->
             _ => (None, Reply::Refused("the ledger holds no effect of this key")),
         },
     }
+}
+
+/// A final error is an outcome too, but nothing was done that could be undone.
+fn happened(record: &Record) -> bool {
+    record
+        .outcome
+        .as_ref()
+        .is_some_and(|outcome| outcome.kind() == OutcomeKind::Success)
 }
 
 fn reopen(

@@ -1,6 +1,6 @@
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
-use crate::ledger::{Entry, LedgerRef, LedgerView};
+use crate::ledger::{Entry, LedgerView};
 use crate::record::{Outcome, OwnerToken, Record};
 use crate::state::Claim;
 
@@ -41,13 +41,12 @@ pub struct Completion {
 }
 
 /// What became of a completion.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completed {
     /// Record and ledger hold the outcome, once the transaction commits.
     Done,
     /// The claim is not this owner's any more; nothing was written.
     Stale,
-    /// Another key took the `once_per` place meanwhile; the transaction has to be rolled back. The
-    /// holder is named if the store can still see it.
-    PlaceTaken(Option<LedgerRef>),
+    /// Another key took the `once_per` place meanwhile; the transaction has to be rolled back.
+    PlaceTaken,
 }

@@ -207,9 +207,7 @@ impl TransactionalStore for PgStore {
         {
             Ok(1) => Ok(Completed::Done),
             Ok(_) => self.why_stale(transaction).await,
-            Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => {
-                Ok(Completed::PlaceTaken(None))
-            }
+            Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => Ok(Completed::PlaceTaken),
             // in_failed_sql_transaction: the effect went on after an error as if it had not been.
             Err(source) if code_is(&source, "25P02") => {
                 let message = "the effect ignored an error that had aborted its transaction; nothing was committed. Return the error, or put the statement that may fail under a savepoint";

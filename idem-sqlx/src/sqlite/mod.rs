@@ -200,7 +200,7 @@ impl TransactionalStore for SqliteStore {
             Ok(rows) => Err(error::corrupt(format!(
                 "recording an outcome wrote {rows} rows instead of 3; nothing was committed"
             ))),
-            Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken(None)),
+            Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken),
             Err(source) => Err(store_error("record the outcome", source)),
         }
     }

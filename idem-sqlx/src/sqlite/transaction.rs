@@ -1,4 +1,5 @@
 use idem_core::{Error, ErrorKind, Retry};
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Executor as _, Sqlite, Transaction};
 use tokio::sync::OwnedMutexGuard;
@@ -10,15 +11,24 @@ use crate::error;
 pub struct SqliteTransaction<'c> {
     inner: Transaction<'c, Sqlite>,
     nested: bool,
-    marked: bool,
+    mark: Mark,
     // After the transaction: the next writer's turn comes when this one has ended.
     _turn: Option<OwnedMutexGuard<()>>,
 }
 
+/// What is known of the mark.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    None,
+    Set,
+    /// The effect has ended the transaction.
+    Gone,
+}
+
 /// Marks the place in the transaction where the effect begins. If the mark is gone afterwards, the
 /// effect has ended the transaction, whatever it may have begun since.
-const MARK: &str = "SAVEPOINT idem_effect";
-const CHECK: &str = "RELEASE idem_effect";
+const SET_MARK: &str = "SAVEPOINT idem_effect";
+const RELEASE_MARK: &str = "RELEASE idem_effect";
 
 impl SqliteTransaction<'static> {
     /// Waits for this process's turn and opens a transaction that writes.
@@ -52,9 +62,27 @@ impl SqliteTransaction<'static> {
         Ok(Self {
             inner,
             nested: false,
-            marked: false,
+            mark: Mark::None,
             _turn: Some(turn),
         })
+    }
+}
+
+/// Takes a connection outside of any transaction.
+///
+/// An effect that ended its transaction and was then cancelled leaves a connection that the driver
+/// counts as inside of one for ever.
+async fn acquire(store: &SqliteStore) -> Result<PoolConnection<Sqlite>, Error> {
+    loop {
+        let mut connection = store
+            .pool()
+            .acquire()
+            .await
+            .map_err(|source| store_error("open the database", source))?;
+        if !connection.is_in_transaction() {
+            return Ok(connection);
+        }
+        connection.close_on_drop();
     }
 }
 
@@ -72,7 +100,7 @@ impl<'c> SqliteTransaction<'c> {
         Ok(Self {
             inner,
             nested: true,
-            marked: false,
+            mark: Mark::None,
             _turn: None,
         })
     }
@@ -80,23 +108,23 @@ impl<'c> SqliteTransaction<'c> {
     /// Marks the beginning of the effect.
     pub(super) async fn mark(&mut self) -> Result<(), Error> {
         self.inner
-            .execute(MARK)
+            .execute(SET_MARK)
             .await
             .map_err(|source| store_error("open a savepoint", source))?;
-        self.marked = true;
+        self.mark = Mark::Set;
         Ok(())
     }
 
-    /// Whether the transaction of the mark is still open. The mark is gone afterwards.
+    /// Whether the transaction in which the mark was set is still open. The mark is gone afterwards.
     pub(super) async fn is_intact(&mut self) -> Result<bool, Error> {
-        if !std::mem::take(&mut self.marked) {
-            return Ok(true);
+        if self.mark == Mark::Set {
+            self.mark = match self.inner.execute(RELEASE_MARK).await {
+                Ok(_) => Mark::None,
+                Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Mark::Gone,
+                Err(source) => return Err(store_error("record the outcome", source)),
+            };
         }
-        match self.inner.execute(CHECK).await {
-            Ok(_) => Ok(true),
-            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Ok(false),
-            Err(source) => Err(store_error("record the outcome", source)),
-        }
+        Ok(self.mark != Mark::Gone)
     }
 
     pub(super) async fn commit(self) -> Result<(), Error> {
