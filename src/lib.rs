@@ -1,4 +1,8 @@
-//! Exactly-once effects for Rust services and agent tools.
+#![cfg_attr(all(feature = "macros", feature = "sqlite"), doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(all(feature = "macros", feature = "sqlite")),
+    doc = "Exactly-once effects for Rust services and agent tools; the feature `sqlite` shows the whole of it."
+)]
 
 // Expansions name `::idem`, also inside this crate's own documentation tests.
 extern crate self as idem;

@@ -47,11 +47,7 @@ impl SqliteTransaction<'static> {
                 )
                 .with_retry(Retry::Later)
             })?;
-        let connection = store
-            .pool()
-            .acquire()
-            .await
-            .map_err(|source| store_error("open the database", source))?;
+        let connection = acquire(store).await?;
         let began = tokio::spawn(Transaction::begin(
             connection,
             Some(sqlx::SqlStr::from_static("BEGIN IMMEDIATE")),
