@@ -131,3 +131,20 @@ fn options_have_their_place() {
         ]
     );
 }
+
+#[test]
+fn no_tokens_make_it_panic_or_hang() {
+    let parts = [
+        "key", "=", "[", "]", "(a)", "[a b]", ",", "strict", "tenant", "none", "\"a\"", "1", "::", "crate", "#",
+    ];
+    for a in parts {
+        for b in parts {
+            for c in parts {
+                let text = format!("{a} {b} {c} key");
+                if let Ok(tokens) = text.parse() {
+                    messages(tokens);
+                }
+            }
+        }
+    }
+}

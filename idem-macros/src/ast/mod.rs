@@ -5,9 +5,6 @@ mod field;
 mod marks;
 mod serde;
 
-#[cfg(test)]
-mod tests;
-
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Meta};
@@ -17,7 +14,7 @@ pub(crate) use self::marks::Marks;
 use self::serde::FieldRule;
 pub(crate) use self::serde::{Fact, FactKind, Serde};
 use crate::ctxt::Ctxt;
-use crate::symbol::CARRIER;
+use crate::symbol::{CARRIER, IDEMPOTENT};
 
 /// A struct, an enum or a union.
 pub(crate) struct Item {
@@ -89,7 +86,7 @@ impl Item {
                             fields: fields(cx, &variant.fields, own.variant_rule(&serde)),
                             serde: own,
                             marks: Marks::read(cx, &variant.attrs),
-                            carried: carried(&variant.attrs),
+                            carried: carried(cx, &variant.attrs),
                         }
                     })
                     .collect(),
@@ -99,7 +96,7 @@ impl Item {
         Self {
             serde,
             marks: Marks::read(cx, &input.attrs),
-            carried: carried(&input.attrs),
+            carried: carried(cx, &input.attrs),
             body,
             ident: input.ident,
             generics: input.generics,
@@ -131,12 +128,20 @@ fn fields(cx: &Ctxt, fields: &Fields, rule: FieldRule) -> Vec<Field> {
         .collect()
 }
 
-fn carried(attrs: &[Attribute]) -> Option<TokenStream> {
-    attrs
-        .iter()
-        .find(|attr| attr.path().is_ident(CARRIER))
-        .map(|attr| match &attr.meta {
-            Meta::List(list) => list.tokens.clone(),
-            _ => TokenStream::new(),
-        })
+fn carried(cx: &Ctxt, attrs: &[Attribute]) -> Option<TokenStream> {
+    let mut carriers = attrs.iter().filter(|attr| attr.path().is_ident(CARRIER));
+    let first = carriers.next()?;
+    for second in carriers {
+        cx.error(
+            second.path(),
+            format!("`#[{IDEMPOTENT}]` is given twice\nhelp: put all options into one"),
+        );
+    }
+    Some(match &first.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    })
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,6 +93,11 @@ fn remove_repeated(cx: &Ctxt, input: &mut DeriveInput) {
 /// Renames the attribute of a variant to the carrier: it has no meaning of its own, and the
 /// compiler would try to expand it.
 fn carry(attr: &mut Attribute) {
+    if attr.path().is_ident("cfg_attr")
+        && let Meta::List(list) = &mut attr.meta
+    {
+        list.tokens = carry_in(list.tokens.clone());
+    }
     if !is_idempotent(attr) {
         return;
     }
@@ -111,6 +116,17 @@ fn carry(attr: &mut Attribute) {
             attr.meta = syn::parse_quote!(#carrier(#value));
         }
     }
+}
+
+/// The same behind a condition, which is not decided yet.
+fn carry_in(cfg_attr: TokenStream) -> TokenStream {
+    cfg_attr
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Ident(ident) if ident == IDEMPOTENT => Ident::new(CARRIER, ident.span()).into(),
+            other => other,
+        })
+        .collect()
 }
 
 fn is_idempotent(attr: &Attribute) -> bool {

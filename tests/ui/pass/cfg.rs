@@ -33,7 +33,8 @@ enum Command {
     #[cfg(any())]
     #[idempotent(action = "no", key = [no])]
     Gone { no: NoSuchType },
-    #[idempotent(action = "case.open", key = [case_id])]
+    #[cfg_attr(all(), idempotent(action = "case.open", key = [case_id]))]
+    #[cfg_attr(any(), idempotent(action = "no", key = [no]))]
     Open {
         case_id: String,
         #[cfg(any())]
