@@ -75,6 +75,7 @@ impl Deadline {
 ///
 /// Returns an error of kind [`Store`](crate::ErrorKind::Store) when the operating system gives no
 /// random bytes; nothing has happened then.
+#[expect(clippy::disallowed_methods, reason = "this is the one source of randomness")]
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     match getrandom::fill(&mut bytes) {

@@ -14,6 +14,7 @@ use crate::store::{StoreClaim, TransactionalStore};
 
 /// What [`Call::begin`](super::Call::begin) found.
 #[must_use]
+#[expect(clippy::large_enum_variant, reason = "it is matched and taken apart at once; a box would cost every call")]
 pub enum Begun<'a, S: TransactionalStore, T> {
     /// The claim is won: have the effect on [`Guard::connection`], then [`Guard::complete`].
     Execute(Guard<'a, S, T>),
