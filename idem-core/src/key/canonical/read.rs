@@ -211,10 +211,9 @@ impl<'t> Reader<'t> {
     fn number(&mut self) -> Result<&'t str, CanonicalError> {
         let start = self.at;
         self.eat(b'-');
+        // After a leading zero no digit follows; whoever reads on finds it.
         if !self.eat(b'0') {
             self.digits()?;
-        } else if matches!(self.peek(), Some(b'0'..=b'9')) {
-            return Err(self.unexpected("no digit after a leading zero"));
         }
         if self.eat(b'.') {
             self.digits()?;
@@ -276,5 +275,66 @@ impl<'t> Reader<'t> {
             format!("the text is not JSON: expected {wanted}, found {found}"),
         )
         .at(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::key::canonical::{CanonicalErrorKind, Mode, from_json};
+
+    #[test]
+    fn a_surrogate_without_its_partner_is_refused_where_it_stands() {
+        for text in [
+            r#"["x\ud800\u0041"]"#,
+            r#"["x\ud800\ud800"]"#,
+            r#"["x\udbff\ue000"]"#,
+            r#"["x\ud800\n"]"#,
+        ] {
+            let error = from_json(text.as_bytes(), Mode::Key).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.offset()),
+                (CanonicalErrorKind::Encoding, Some(3)),
+                "{text}"
+            );
+            assert_eq!(error.path(), "[0]");
+        }
+        assert_eq!(
+            from_json(br#""\uD83d\uDe00""#, Mode::Key).unwrap(),
+            "\"\u{1f600}\"".as_bytes()
+        );
+    }
+
+    #[test]
+    fn an_error_says_what_was_expected_and_found() {
+        for (text, reason) in [
+            ("", "expected a value, found the end of the text"),
+            ("[1 2]", "expected `,` or `]`, found '2'"),
+            ("01", "expected the end of the text, found '1'"),
+            ("{a:1}", "expected a name in double quotes, found 'a'"),
+            ("{\"a\" 1}", "expected `:`, found '1'"),
+            ("-x", "expected a digit, found 'x'"),
+            ("\"a\tb\"", "control characters are written `\\u00XX`, found '\\t'"),
+            ("\"abc", "expected the closing `\"`, found the end of the text"),
+            ("\u{feff}{}", "byte order mark"),
+        ] {
+            let error = from_json(text.as_bytes(), Mode::Key).unwrap_err();
+            assert!(error.reason().contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_absurd_exponent_is_an_error_and_a_zero_has_none() {
+        for text in [
+            "1e1000000",
+            "-1e-9999999999",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+        ] {
+            let error = from_json(text.as_bytes(), Mode::Fingerprint).unwrap_err();
+            assert_eq!(error.kind(), CanonicalErrorKind::NumberOverflow, "{text}");
+        }
+        assert_eq!(from_json(b"0e99999999999999999999", Mode::Fingerprint).unwrap(), b"0");
+        assert_eq!(from_json(b"1e400", Mode::Fingerprint).unwrap(), b"1e+400");
+        assert_eq!(from_json(b"1e-400", Mode::Key).unwrap(), b"0");
     }
 }

@@ -1,5 +1,6 @@
 //! Keys and fingerprints: vectors shared with other languages, cases from the field, and laws.
 
+mod attribute;
 mod cases;
 mod inputs;
 mod laws;
