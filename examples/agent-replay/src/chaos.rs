@@ -52,26 +52,12 @@ impl Supervisor<'_> {
         // The work may have been done sooner than planned.
         for point in POINTS {
             if !kills.at.contains_key(point) {
-                self.strike(
-                    &Kill::At(Stop {
-                        point: point.to_owned(),
-                        hit: 1,
-                    }),
-                    &mut kills,
-                )
-                .await?;
+                self.strike(&Kill::at(point, 1), &mut kills).await?;
             }
         }
         for _ in 0..LEAST_KILLS {
             if kills.total() < LEAST_KILLS {
-                self.strike(
-                    &Kill::AtOddMoment {
-                        answers: 0,
-                        pause: Duration::ZERO,
-                    },
-                    &mut kills,
-                )
-                .await?;
+                self.strike(&Kill::at_odd_moment(0, 0), &mut kills).await?;
             }
         }
         let mut child = Child::start(self.options, self.database, None)?;
@@ -129,6 +115,18 @@ enum Kill {
     AtOddMoment { answers: u64, pause: Duration },
 }
 
+impl Kill {
+    fn at(point: &str, hit: u64) -> Self {
+        let point = point.to_owned();
+        Self::At(Stop { point, hit })
+    }
+
+    fn at_odd_moment(answers: u64, microseconds: u64) -> Self {
+        let pause = Duration::from_micros(microseconds);
+        Self::AtOddMoment { answers, pause }
+    }
+}
+
 impl fmt::Display for Kill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -150,19 +148,48 @@ fn plan(random: &mut Random, calls: u64, effects: u64) -> Vec<Kill> {
     for _ in 0..2 {
         let mut round = POINTS;
         random.shuffle(&mut round[..POINTS.len() - 1]);
-        for point in round {
-            plan.push(Kill::At(Stop {
-                point: point.to_owned(),
-                hit: 1 + random.below(most_hits),
-            }));
-        }
+        plan.extend(round.map(|point| Kill::at(point, 1 + random.below(most_hits))));
     }
     for _ in 0..2 + random.below(3) {
         let position = POINTS.len() + random.below((plan.len() - POINTS.len()) as u64 + 1) as usize;
-        let (answers, pause) = (random.below(calls / 4 + 1), Duration::from_micros(random.below(3000)));
-        plan.insert(position, Kill::AtOddMoment { answers, pause });
+        plan.insert(
+            position,
+            Kill::at_odd_moment(random.below(calls / 4 + 1), random.below(3000)),
+        );
     }
     plan
 }
 
 const LEAST_KILLS: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_round_hits_every_point_however_few_effects_there_are() {
+        for (seed, effects) in (0..1000).flat_map(|seed| [1, 2, 9, 10, 81, 1000].map(|effects| (seed, effects))) {
+            let plan = plan(&mut Random::from_seed(seed), 2 * effects, effects);
+            assert!(plan.len() >= LEAST_KILLS as usize);
+            let mut spent = 0;
+            let mut points = Vec::new();
+            for kill in &plan[..POINTS.len()] {
+                let Kill::At(stop) = kill else {
+                    panic!("the first round has a kill at an odd moment")
+                };
+                assert!(
+                    spent + stop.hit <= effects,
+                    "seed {seed}, {effects} effects: {kill} is out of reach"
+                );
+                spent += if stop.point == "committed" {
+                    stop.hit
+                } else {
+                    stop.hit - 1
+                };
+                points.push(&*stop.point);
+            }
+            points.sort_unstable();
+            assert_eq!(points, ["begun", "claimed", "committed", "completed", "effect_done"]);
+        }
+    }
+}

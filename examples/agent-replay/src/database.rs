@@ -8,6 +8,7 @@ use sqlx::{AnyConnection, Connection};
 
 use crate::airline;
 use crate::failure::{Failure, without_password};
+use crate::patience::Patience;
 use crate::recording::Call;
 use crate::serve::{Answer, Settings, pass};
 
@@ -22,38 +23,49 @@ enum Store {
     Postgres(Idem<PgStore>),
 }
 
+impl Store {
+    async fn open(url: &str) -> Result<Self, idem::Error> {
+        Ok(if url.starts_with("sqlite:") {
+            Self::Sqlite(Idem::new(SqliteStore::connect(url).await?))
+        } else {
+            Self::Postgres(Idem::new(PgStore::connect(url).await?))
+        })
+    }
+}
+
 impl Database {
-    /// Opens the database at `url`, or a new file in the temp directory.
+    /// Opens the database at `url`, or a new file in the temp directory, and creates the tables that are missing.
     pub async fn open(url: Option<&str>) -> Result<Self, Failure> {
         let url = url.map_or_else(new_file, str::to_owned);
-        let scheme = url.split_once(':').map(|(scheme, _)| scheme);
-        match scheme {
-            Some("sqlite") if url.contains(":memory:") || url.contains("mode=memory") => {
-                return Err(Failure::Option(
-                    "--database: a database in memory is gone with its process; give a file, sqlite://PATH?mode=rwc"
-                        .into(),
-                ));
-            }
-            Some("sqlite" | "postgres" | "postgresql") => {}
-            _ => {
-                return Err(Failure::Option(format!(
-                    "--database: {} is neither sqlite://PATH?mode=rwc nor postgres://USER@HOST/NAME",
-                    without_password(&url)
-                )));
-            }
-        }
+        check(&url)?;
         // A connection of our own first: it tells at once that nobody listens, where a pool would keep trying.
         let mut connection = connect(&url).await?;
-        let failed = |error| Failure::database(&url, error);
-        let store = if scheme == Some("sqlite") {
-            Store::Sqlite(Idem::new(SqliteStore::connect(&url).await.map_err(failed)?))
-        } else {
-            Store::Postgres(Idem::new(PgStore::connect(&url).await.map_err(failed)?))
-        };
+        let store = Store::open(&url)
+            .await
+            .map_err(|error| Failure::database(&url, error))?;
         airline::create_tables(&mut connection)
             .await
             .map_err(|error| Failure::database(&url, error))?;
         Ok(Self { url, store })
+    }
+
+    /// Opens the database for a child. Its supervisor has opened it before, so that a fault will pass.
+    pub async fn join(url: &str) -> Result<Self, Failure> {
+        let mut patience = Patience::new();
+        loop {
+            match Store::open(url).await {
+                Ok(store) => {
+                    return Ok(Self {
+                        url: url.to_owned(),
+                        store,
+                    });
+                }
+                Err(error) => patience
+                    .wait(error)
+                    .await
+                    .map_err(|error| Failure::database(url, error))?,
+            }
+        }
     }
 
     pub fn url(&self) -> &str {
@@ -94,6 +106,26 @@ async fn connect(url: &str) -> Result<AnyConnection, Failure> {
     AnyConnection::connect(url)
         .await
         .map_err(|error| Failure::database(url, error))
+}
+
+/// Refuses a URL that names no database which a second process could open.
+fn check(url: &str) -> Result<(), Failure> {
+    let remedy = "give sqlite://PATH?mode=rwc or postgres://USER@HOST/NAME";
+    let url = without_password(url);
+    if !["sqlite:", "postgres:", "postgresql:"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
+    {
+        return Err(Failure::Option(format!(
+            "--database: {url} is of neither engine; {remedy}"
+        )));
+    }
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        return Err(Failure::Option(format!(
+            "--database: {url} is gone with its process; {remedy}"
+        )));
+    }
+    Ok(())
 }
 
 /// The URL of a file that does not exist yet.

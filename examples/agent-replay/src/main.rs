@@ -10,6 +10,7 @@ mod database;
 mod failure;
 mod members;
 mod options;
+mod patience;
 mod questions;
 mod random;
 mod recording;
@@ -46,21 +47,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(mut options: Options) -> Result<ExitCode, Failure> {
+async fn run(options: Options) -> Result<ExitCode, Failure> {
     // Nothing is written before every line is known to be good.
     let calls = recording::read(&options.calls, &options.tenant)?;
     let settings = options.settings()?;
-    let database = Database::open(options.database.as_deref()).await?;
-    if options.child {
-        if let Some(stop) = options.stop.take() {
+    if let (true, Some(url)) = (options.child, &options.database) {
+        let database = Database::join(url).await?;
+        if let Some(stop) = options.stop {
             stop.install();
         }
-        database
-            .pass(&settings, &calls, |call, answer| Message::Answered(call, answer).send())
-            .await?;
-        return Ok(ExitCode::SUCCESS);
+        let tell = |call, answer| Message::Answered(call, answer).send();
+        return database.pass(&settings, &calls, tell).await.map(|()| ExitCode::SUCCESS);
     }
 
+    let database = Database::open(options.database.as_deref()).await?;
     let comparison = Comparison::of(&calls, options.once_per);
     let served = serve(&options, &settings, &database, &calls, comparison.effects as u64).await?;
     let mut connection = database.connect().await?;

@@ -17,7 +17,7 @@ use crate::serve::Settings;
 #[derive(Parser)]
 #[command(version, after_help = EXIT_STATUS)]
 pub struct Options {
-    /// The recording: JSON Lines of task, trial, seq, tool, arguments, result [default: a sample of ~30 calls]
+    /// The recording: JSON Lines of task, trial, seq, tool, arguments, result [default: a made-up sample of 29]
     #[arg(long, value_name = "FILE", default_value = SAMPLE, hide_default_value = true)]
     pub calls: PathBuf,
 
@@ -122,4 +122,4 @@ const PROMPT: &str = "920f22f3b16bb342f51f654c40b2904e0eb1c1ed6b25f62dacef3086d0
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 when effect rows, distinct keys and ledger agree; 1 when they do not; 2 for a bad recording or option;
-3 when the database cannot be used.";
+3 when the database cannot be used or the run cannot go on.";

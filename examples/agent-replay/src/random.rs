@@ -27,3 +27,22 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_reference() {
+        let mut random = Random::from_seed(1_234_567);
+        let numbers = [random.next(), random.next(), random.next()];
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
+}

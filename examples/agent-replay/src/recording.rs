@@ -121,13 +121,15 @@ impl fmt::Display for BadRecording {
             }
             Self::Lines(path, problems) => {
                 let path = path.display();
-                for (line, problem) in problems.iter().take(SHOWN) {
+                writeln!(f, "nothing was served, because the recording has bad lines")?;
+                let shown: Vec<_> = problems.iter().take(SHOWN).collect();
+                for (line, problem) in &shown {
                     writeln!(f, "{path}:{line}: {problem}")?;
                 }
-                if problems.len() > SHOWN {
-                    writeln!(f, "{path}: and {} more lines", problems.len() - SHOWN)?;
+                match problems.len() - shown.len() {
+                    0 => f.write_str("correct or remove them"),
+                    more => write!(f, "and {more} more lines; correct or remove them"),
                 }
-                write!(f, "nothing was served: correct or remove the lines above")
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use idem::{Basis, EffectError, ErrorKind, Idem, IdempotencyKey, Tenant, TransactionalStore};
 use serde::{Deserialize, Serialize};
 
 use crate::airline::{Desk, Handler};
+use crate::patience::Patience;
 use crate::recording::Call;
 use crate::tools::any_tool;
 
@@ -79,21 +80,16 @@ where
 {
     /// Serves one call. Another process may be serving the same one at this moment, or may have died while it did.
     async fn answer(&self, call: &Call) -> Result<Answer, idem::Error> {
-        let started = Instant::now();
-        let mut pause = Duration::from_millis(10);
+        let mut patience = Patience::new();
         loop {
             let error = match self.dispatch(call).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if let Some(answer) = refusal(&error, &call.key) {
-                return Ok(answer);
+            match refusal(&error, &call.key) {
+                Some(answer) => return Ok(answer),
+                None => patience.wait(error).await?,
             }
-            if !error.is_retryable() || started.elapsed() > PATIENCE {
-                return Err(error);
-            }
-            tokio::time::sleep(error.retry_after().unwrap_or(pause)).await;
-            pause = (pause * 2).min(Duration::from_secs(1));
         }
     }
 
@@ -180,6 +176,3 @@ impl StdError for Stopped {
 
 /// How long a call waits inside idem for the owner of its key.
 const WAIT: Duration = Duration::from_secs(5);
-
-/// How long a call is tried again before the pass gives up.
-const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,5 +1,7 @@
 //! Several processes serve the same calls at once.
 
+use std::time::Duration;
+
 use crate::sample;
 use crate::support::Database;
 
@@ -31,6 +33,24 @@ fn programs_started_by_hand_at_once_share_a_new_database() {
         );
         assert_eq!(database.figures(&[]).effect_rows, 14, "{}", database.url);
     }
+}
+
+#[test]
+fn connections_that_are_cut_in_the_middle_of_the_work_are_replaced() {
+    let database = Database::postgres();
+    database.figures(&["--tenant", "warm"]);
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| database.figures(&["--workers", "3"]));
+        while !work.is_finished() {
+            // Those that write: a supervisor only reads once the tables are there, and does not try again.
+            database.execute(
+                "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity
+                 WHERE datname = current_database() AND pid <> pg_backend_pid() AND query ~* '^\\s*(with|insert)'",
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(work.join().expect("the work gets through"), sample::expected());
+    });
 }
 
 #[test]
