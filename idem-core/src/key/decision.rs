@@ -62,6 +62,13 @@ impl Decision {
     /// When the text is not JSON, names a member twice, holds a number that a key refuses, or is no decision.
     pub fn from_json(text: &[u8]) -> Result<Self, KeyError> {
         let form = canonical::from_json(text, Mode::Key)?;
+        // In builds that keep literals serde_json reads such an object as a number, and two decisions would be one. In a
+        // canonical form an unescaped quote ends a string, so this finds names only.
+        if form.windows(NUMBER.len()).any(|window| window == NUMBER) {
+            return Err(KeyError::malformed(
+                "a name that serde_json keeps for itself: rename the member",
+            ));
+        }
         serde_json::from_slice(&form).map_err(|error| KeyError::malformed(&error.to_string()))
     }
 }
@@ -133,5 +140,78 @@ impl KeyField for Subject {
             members.key("id", &self.id)?;
             members.key("type", &self.kind)
         })
+    }
+}
+
+const NUMBER: &[u8] = br#""$serde_json::private::Number":"#;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wire() -> serde_json::Value {
+        json!({
+            "tenantId": "acme",
+            "subject": { "type": "customer", "id": "c-7" },
+            "action": "limit.raise",
+            "params": { "limit": 5000 },
+            "model": { "id": "gpt-x", "version": "2026-08-14" },
+            "promptTemplateSha256": Digest::of(""),
+            "policyVersion": "30",
+        })
+    }
+
+    #[test]
+    fn a_decision_is_read_strictly() {
+        assert!(Decision::from_json(wire().to_string().as_bytes()).is_ok());
+        for (name, value) in [
+            ("tenantId", json!("a b")),
+            ("tenantId", json!(null)),
+            ("model", json!({ "id": "gpt-x", "version": "latest" })),
+            ("params", json!({ "account": 9_007_199_254_740_993_u64 })),
+            ("params", json!({ "$serde_json::private::Number": "1" })),
+            ("promptTemplateSha256", json!("sha256:00")),
+            ("policy_version", json!("30")),
+        ] {
+            let mut wire = wire();
+            wire[name] = value;
+            assert!(Decision::from_json(wire.to_string().as_bytes()).is_err(), "{wire}");
+        }
+        let twice = wire().to_string().replacen('{', r#"{"policyVersion":"31","#, 1);
+        assert_eq!(
+            Decision::from_json(twice.as_bytes()).unwrap_err().path(),
+            "policyVersion"
+        );
+    }
+
+    #[test]
+    fn every_field_is_key_and_the_basis_is_on_record() {
+        let derived = |wire: serde_json::Value| {
+            let decision = Decision::from_json(wire.to_string().as_bytes()).unwrap();
+            super::super::derive(&decision, None).unwrap()
+        };
+        let first = derived(wire());
+        for (name, value) in [
+            ("tenantId", json!("globex")),
+            ("subject", json!({ "type": "customer", "id": "c-8" })),
+            ("action", json!("limit.lower")),
+            ("params", json!({ "limit": 5001 })),
+            ("model", json!({ "id": "gpt-x", "version": "2026-08-15" })),
+            ("promptTemplateSha256", json!(Digest::of("x"))),
+            ("retrievalSnapshotId", json!("snap-1")),
+            ("policyVersion", json!("31")),
+        ] {
+            let mut other = wire();
+            other[name] = value;
+            assert_ne!(derived(other).key, first.key, "{name}");
+        }
+        let basis: serde_json::Value = serde_json::from_str(first.basis.as_deref().unwrap()).unwrap();
+        let basis: Basis = serde_json::from_value(basis["decision"].clone()).unwrap();
+        assert_eq!(
+            (basis.model.version(), basis.policy_version.as_str()),
+            ("2026-08-14", "30")
+        );
     }
 }
