@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
+use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::ledger::{LedgerView, RefusalReason};
@@ -306,10 +307,4 @@ pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict:
                 .with_retry(retry)
         }
     }
-}
-
-/// Tells a subscriber how far the protocol has come; a test that stops the process here stops it at
-/// exactly this point.
-pub(crate) fn point(name: &'static str) {
-    tracing::trace!(target: "idem::protocol", point = name);
 }

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use tracing::Instrument as _;
 use super::attempt::{Claimed, attempt, claim, turned_away};
 use super::prepared::Prepared;
 use super::retrying::Retrying;
+use super::telemetry::{conclude, span};
 use super::{Begun, Done, EffectError, Guard, Shared, answer, join, scope};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
@@ -24,7 +24,7 @@ use crate::store::TransactionalStore;
 pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     shared: &'a Shared<S>,
     input: &'a I,
-    tenant: Option<Cow<'a, Tenant>>,
+    tenant: Option<&'a Tenant>,
     step_id: Option<String>,
     run_id: Option<String>,
     basis: Option<Basis>,
@@ -54,7 +54,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
     /// caller's authentication: if the input names a tenant too, the two must be equal.
     pub fn tenant(self, tenant: &'a Tenant) -> Call<'a, S, I, FromCall> {
         Call {
-            tenant: Some(Cow::Borrowed(tenant)),
+            tenant: Some(tenant),
             shared: self.shared,
             input: self.input,
             step_id: self.step_id,
@@ -120,7 +120,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     where
         I: Idempotent + TenantKnown<Source>,
     {
-        Ok(derive(self.input, self.tenant.as_deref()).map_err(invalid_key)?.key)
+        Ok(derive(self.input, self.tenant).map_err(invalid_key)?.key)
     }
 
     /// Runs `effect` in one transaction with its claim, its outcome and its ledger entry.
@@ -163,14 +163,20 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         let span = span(&call);
         let run = async {
             let mut retrying = Retrying::new(&call);
-            loop {
+            let result = loop {
                 match attempt(shared, &call, effect.clone()).await {
-                    Ok(done) => return Ok(done),
-                    Err(error) => retrying.again(shared, &call, error, true).await?,
+                    Ok(done) => break Ok(done),
+                    Err(error) => {
+                        if let Err(error) = retrying.again(shared, &call, error, true).await {
+                            break Err(error);
+                        }
+                    }
                 }
-            }
+            };
+            conclude(&span, retrying.has_waited(), &result);
+            result
         };
-        conclude(&span, run.instrument(span.clone()).await)
+        run.instrument(span.clone()).await
     }
 
     /// As [`transaction`](Self::transaction), for an effect that can be called only once: where that
@@ -196,19 +202,25 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         let run = async {
             let mut retrying = Retrying::new(&call);
             let mut effect = Some(effect);
-            loop {
+            let result = loop {
                 // Waiting for another attempt does not use up the effect; running it does.
                 let once = async |connection: &mut S::Connection| match effect.take() {
                     Some(effect) => effect(connection).await,
                     None => Err(EffectError::nothing_happened("the effect can be called only once")),
                 };
                 match attempt(shared, &call, once).await {
-                    Ok(done) => return Ok(done),
-                    Err(error) => retrying.again(shared, &call, error, effect.is_some()).await?,
+                    Ok(done) => break Ok(done),
+                    Err(error) => {
+                        if let Err(error) = retrying.again(shared, &call, error, effect.is_some()).await {
+                            break Err(error);
+                        }
+                    }
                 }
-            }
+            };
+            conclude(&span, retrying.has_waited(), &result);
+            result
         };
-        conclude(&span, run.instrument(span.clone()).await)
+        run.instrument(span.clone()).await
     }
 
     /// Claims the key and hands over the open transaction, for effects that do not fit a closure.
@@ -231,29 +243,28 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
+        let span = span(&call);
         let mut retrying = Retrying::new(&call);
         loop {
             let error = match shared.registry.enter(call.key()) {
                 None => answer::in_flight(&call, None),
-                Some(running) => match claim(shared, &call).await {
+                Some(running) => match claim(shared, &call).instrument(span.clone()).await {
                     Ok(Claimed::Won {
                         transaction,
                         claim,
                         won,
                     }) => {
-                        return Ok(Begun::Execute(Guard::new(
-                            shared,
-                            call,
-                            running,
-                            transaction,
-                            claim,
-                            won,
-                        )));
+                        let guard = Guard::new(shared, call, running, transaction, claim, won, span);
+                        return Ok(Begun::Execute(guard));
                     }
-                    Ok(Claimed::TurnedAway(reply)) => match turned_away(shared, &call, reply).await {
-                        Ok(done) => return Ok(Begun::Replayed(done.into_inner())),
-                        Err(error) => error,
-                    },
+                    Ok(Claimed::TurnedAway(reply)) => {
+                        let result = turned_away(shared, &call, reply).await;
+                        conclude(&span, retrying.has_waited(), &result);
+                        match result {
+                            Ok(done) => return Ok(Begun::Replayed(done.into_inner())),
+                            Err(error) => error,
+                        }
+                    }
                     Err(error) => error,
                 },
             };
@@ -287,12 +298,11 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         let (shared, call) = self.prepare()?;
         scope::check_not_inside(call.key())?;
         let span = span(&call);
-        conclude(
-            &span,
-            join::join(shared, &call, connection, effect)
-                .instrument(span.clone())
-                .await,
-        )
+        let result = join::join(shared, &call, connection, effect)
+            .instrument(span.clone())
+            .await;
+        conclude(&span, false, &result);
+        result
     }
 
     fn prepare(self) -> Result<(&'a Shared<S>, Prepared), Error>
@@ -300,7 +310,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         S: TransactionalStore,
         I: Idempotent,
     {
-        let mut derived = derive(self.input, self.tenant.as_deref()).map_err(invalid_key)?;
+        let mut derived = derive(self.input, self.tenant).map_err(invalid_key)?;
         if let Some(basis) = &self.basis {
             derived.add_basis(basis).map_err(invalid_key)?;
         }
@@ -326,32 +336,4 @@ fn invalid_key(source: crate::key::KeyError) -> Error {
         format!("no key can be made of the input: {source}"),
     )
     .with_source(source)
-}
-
-fn span(call: &Prepared) -> tracing::Span {
-    tracing::debug_span!(
-        "idempotency.call",
-        action = call.action,
-        key = call.key().short(),
-        outcome = tracing::field::Empty,
-        attempt = tracing::field::Empty
-    )
-}
-
-fn conclude<T>(span: &tracing::Span, result: Result<Done<T>, Error>) -> Result<Done<T>, Error> {
-    let outcome = match &result {
-        Ok(Done::Executed(_)) => "executed",
-        Ok(Done::Replayed(_)) => "replayed",
-        Err(error) => match error.kind() {
-            ErrorKind::InFlight => "in_flight",
-            ErrorKind::Mismatch => "mismatch",
-            ErrorKind::Declined => "declined",
-            ErrorKind::OutcomeUnknown => "unknown",
-            ErrorKind::Revoked => "revoked",
-            ErrorKind::Store => "store_error",
-            _ => "failed",
-        },
-    };
-    span.record("outcome", outcome);
-    result
 }

@@ -2,10 +2,12 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracing::{Instrument as _, Span};
 
 use super::attempt::{decline, finish};
 use super::prepared::{Prepared, Won};
 use super::registry::Running;
+use super::telemetry::conclude;
 use super::{Done, Shared};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
@@ -14,7 +16,10 @@ use crate::store::{StoreClaim, TransactionalStore};
 
 /// What [`Call::begin`](super::Call::begin) found.
 #[must_use]
-#[expect(clippy::large_enum_variant, reason = "it is matched and taken apart at once; a box would cost every call")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched and taken apart at once; a box would cost every call"
+)]
 pub enum Begun<'a, S: TransactionalStore, T> {
     /// The claim is won: have the effect on [`Guard::connection`], then [`Guard::complete`].
     Execute(Guard<'a, S, T>),
@@ -32,6 +37,7 @@ pub struct Guard<'a, S: TransactionalStore, T> {
     transaction: S::Transaction<'static>,
     claim: StoreClaim,
     won: Won,
+    span: Span,
     // After the transaction: duplicates are woken when it has ended.
     _running: Running,
     result: PhantomData<fn() -> T>,
@@ -45,6 +51,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
         transaction: S::Transaction<'static>,
         claim: StoreClaim,
         won: Won,
+        span: Span,
     ) -> Self {
         Self {
             shared,
@@ -52,6 +59,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
             transaction,
             claim,
             won,
+            span,
             _running: running,
             result: PhantomData,
         }
@@ -89,7 +97,21 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
     /// Until COMMIT is sent, dropping the future leaves neither effect nor record; from then on there
     /// are both or neither.
     pub async fn complete(self, value: T) -> Result<Done<T>, Error> {
-        finish(self.shared, &self.call, self.transaction, &self.claim, self.won, value).await
+        let Self {
+            shared,
+            call,
+            transaction,
+            claim,
+            won,
+            span,
+            _running,
+            ..
+        } = self;
+        let result = finish(shared, &call, transaction, &claim, won, value)
+            .instrument(span.clone())
+            .await;
+        conclude(&span, false, &result);
+        result
     }
 
     /// Rolls the effect back and records `value` as a final error, which every repeat gets.
@@ -111,8 +133,18 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
                 source,
             )
         })?;
-        self.shared.store.rollback(self.transaction).await?;
-        decline(self.shared, &self.call, outcome).await
+        let Self {
+            shared,
+            call,
+            transaction,
+            span,
+            _running,
+            ..
+        } = self;
+        shared.store.rollback(transaction).await?;
+        let result = decline(shared, &call, outcome).instrument(span.clone()).await;
+        conclude(&span, false, &result);
+        result
     }
 
     /// Rolls the effect back and records nothing. Dropping the guard does the same, without waiting.

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::attempt::{encode, failed, limit, lost, place_was_free, point};
+use super::attempt::{encode, failed, limit, lost, place_was_free};
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
+use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope};
 use crate::error::Error;
 use crate::record::Outcome;

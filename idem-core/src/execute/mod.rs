@@ -12,6 +12,7 @@ mod registry;
 mod retrying;
 mod scope;
 mod settings;
+mod telemetry;
 
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,11 @@ impl Retrying {
         }
     }
 
+    /// Whether another attempt was waited for.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.polls > 0
+    }
+
     /// Returns when the next attempt is due, or gives the error back. Nothing is held meanwhile.
     ///
     /// `rerun` tells whether the effect may be called again.
