@@ -27,9 +27,14 @@ pub struct PgStore {
 }
 
 struct Shared {
+    setup: Setup,
     sql: Sql,
-    names: Names,
     begin: SqlStr,
+}
+
+#[derive(Clone)]
+struct Setup {
+    names: Names,
     advisory: bool,
     idle_timeout: Duration,
     on_begin: Option<OnBegin>,
@@ -65,32 +70,36 @@ impl PgStore {
     /// Uses a pool of the application's. Ends in [`migrate`](Self::migrate) or [`open`](Self::open).
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
-        Self::assemble(pool, Names::default(), true, IDLE_TIMEOUT, None)
+        let setup = Setup {
+            names: Names::default(),
+            advisory: true,
+            idle_timeout: IDLE_TIMEOUT,
+            on_begin: None,
+        };
+        Self::assemble(pool, setup)
     }
 
-    fn assemble(pool: PgPool, names: Names, advisory: bool, idle_timeout: Duration, on_begin: Option<OnBegin>) -> Self {
-        // One simple query, one round trip. Without advisory locks a claim waits on the unique index.
-        let mut begin = format!(
-            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{}ms'",
-            millis(idle_timeout)
-        );
-        if !advisory {
+    fn assemble(pool: PgPool, setup: Setup) -> Self {
+        // One simple query, one round trip; the parameter holds a signed 32-bit number.
+        let idle_timeout = millis(setup.idle_timeout).min(i64::from(i32::MAX));
+        let mut begin = format!("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{idle_timeout}ms'");
+        if !setup.advisory {
+            // A claim waits on the unique index then.
             begin.push_str(&format!("; SET LOCAL lock_timeout = '{}ms'", millis(LOCK_TIMEOUT)));
         }
         // Safe: only numbers are put in.
         let begin = AssertSqlSafe(Arc::<str>::from(begin)).into_sql_str();
-        let shared = Shared {
-            sql: Sql::new(&names, advisory),
-            names,
-            begin,
-            advisory,
-            idle_timeout,
-            on_begin,
-        };
+        let sql = Sql::new(&setup.names, setup.advisory);
         Self {
             pool,
-            shared: Arc::new(shared),
+            shared: Arc::new(Shared { setup, sql, begin }),
         }
+    }
+
+    fn with(self, change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = self.shared.setup.clone();
+        change(&mut setup);
+        Self::assemble(self.pool, setup)
     }
 
     /// Prefix of the tables' names. Default: `idem_`.
@@ -101,19 +110,7 @@ impl PgStore {
     /// characters.
     pub fn table_prefix(self, prefix: &str) -> Result<Self, Error> {
         let names = Names::with_prefix(prefix)?;
-        let Shared {
-            advisory,
-            idle_timeout,
-            on_begin,
-            ..
-        } = &*self.shared;
-        Ok(Self::assemble(
-            self.pool,
-            names,
-            *advisory,
-            *idle_timeout,
-            on_begin.clone(),
-        ))
+        Ok(self.with(|setup| setup.names = names))
     }
 
     /// Whether a running claim is found by an advisory lock. Default: yes.
@@ -123,26 +120,14 @@ impl PgStore {
     /// statements too). Nothing else depends on the locks.
     #[must_use]
     pub fn advisory_locks(self, advisory: bool) -> Self {
-        let Shared {
-            names,
-            idle_timeout,
-            on_begin,
-            ..
-        } = &*self.shared;
-        Self::assemble(self.pool, names.clone(), advisory, *idle_timeout, on_begin.clone())
+        self.with(|setup| setup.advisory = advisory)
     }
 
     /// How long an effect may leave its transaction idle before PostgreSQL ends it, so that a hung
     /// process does not hold its claim. Default: 60 seconds; zero for no limit.
     #[must_use]
     pub fn idle_in_transaction_timeout(self, idle_timeout: Duration) -> Self {
-        let Shared {
-            names,
-            advisory,
-            on_begin,
-            ..
-        } = &*self.shared;
-        Self::assemble(self.pool, names.clone(), *advisory, idle_timeout, on_begin.clone())
+        self.with(|setup| setup.idle_timeout = idle_timeout)
     }
 
     /// Runs `prepare` in every transaction before the claim, with the call's tenant: for row-level
@@ -153,19 +138,7 @@ impl PgStore {
     where
         F: for<'c> Fn(&'c mut PgConnection, &'c Tenant) -> Prepared<'c> + Send + Sync + 'static,
     {
-        let Shared {
-            names,
-            advisory,
-            idle_timeout,
-            ..
-        } = &*self.shared;
-        Self::assemble(
-            self.pool,
-            names.clone(),
-            *advisory,
-            *idle_timeout,
-            Some(Arc::new(prepare)),
-        )
+        self.with(|setup| setup.on_begin = Some(Arc::new(prepare)))
     }
 
     /// Brings the tables up to date and checks them. Any number of processes may do so at once.
@@ -179,7 +152,7 @@ impl PgStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn migrate(self) -> Result<Self, Error> {
-        schema::postgres::migrate(&self.pool, &self.shared.names).await?;
+        schema::postgres::migrate(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
     }
 
@@ -194,7 +167,7 @@ impl PgStore {
     ///
     /// Nothing is changed.
     pub async fn open(self) -> Result<Self, Error> {
-        schema::postgres::check_tables(&self.pool, &self.shared.names).await?;
+        schema::postgres::check_tables(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
     }
 
@@ -209,7 +182,7 @@ impl PgStore {
     }
 
     pub(super) fn ledger_table(&self) -> String {
-        self.shared.names.ledger()
+        self.shared.setup.names.ledger()
     }
 
     pub(super) fn begin_statement(&self) -> SqlStr {
@@ -217,11 +190,11 @@ impl PgStore {
     }
 
     pub(super) fn uses_advisory_locks(&self) -> bool {
-        self.shared.advisory
+        self.shared.setup.advisory
     }
 
     pub(super) async fn prepare(&self, connection: &mut PgConnection, tenant: &Tenant) -> Result<(), Error> {
-        let Some(prepare) = &self.shared.on_begin else {
+        let Some(prepare) = &self.shared.setup.on_begin else {
             return Ok(());
         };
         prepare(connection, tenant)

@@ -145,8 +145,10 @@ impl TransactionalStore for SqliteStore {
     type Connection = SqliteConnection;
     type Transaction<'c> = SqliteTransaction<'c>;
 
-    async fn begin(&self, _tenant: &Tenant) -> Result<SqliteTransaction<'static>, Error> {
-        SqliteTransaction::begin(self).await
+    async fn begin(&self, tenant: &Tenant) -> Result<SqliteTransaction<'static>, Error> {
+        let mut transaction = SqliteTransaction::begin(self).await?;
+        self.prepare(transaction.as_mut(), tenant).await?;
+        Ok(transaction)
     }
 
     async fn nest<'c>(&self, connection: &'c mut SqliteConnection) -> Result<SqliteTransaction<'c>, Error> {

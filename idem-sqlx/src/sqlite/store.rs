@@ -1,10 +1,14 @@
+use std::future::Future;
+use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use idem_core::Error;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use tokio::sync::Mutex;
+use idem_core::{Error, Tenant};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::sql::Sql;
 use super::store_error;
@@ -26,11 +30,20 @@ pub struct SqliteStore {
 }
 
 struct Shared {
+    setup: Setup,
     sql: Sql,
-    names: Names,
-    turn: Arc<Mutex<()>>,
-    busy_timeout: Duration,
 }
+
+#[derive(Clone)]
+struct Setup {
+    names: Names,
+    turn_timeout: Duration,
+    on_begin: Option<OnBegin>,
+    turn: Arc<Mutex<()>>,
+}
+
+type OnBegin = Arc<dyn for<'c> Fn(&'c mut SqliteConnection, &'c Tenant) -> Prepared<'c> + Send + Sync>;
+type Prepared<'c> = Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send + 'c>>;
 
 /// How long a call waits for another process's transaction, and for its turn in this one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,20 +84,27 @@ impl SqliteStore {
     /// in [`migrate`](Self::migrate) or [`open`](Self::open).
     #[must_use]
     pub fn new(pool: SqlitePool) -> Self {
-        Self::assemble(pool, Names::default(), BUSY_TIMEOUT)
+        let setup = Setup {
+            names: Names::default(),
+            turn_timeout: BUSY_TIMEOUT,
+            on_begin: None,
+            turn: Arc::default(),
+        };
+        Self::assemble(pool, setup)
     }
 
-    fn assemble(pool: SqlitePool, names: Names, busy_timeout: Duration) -> Self {
-        let shared = Shared {
-            sql: Sql::new(&names),
-            names,
-            turn: Arc::default(),
-            busy_timeout,
-        };
+    fn assemble(pool: SqlitePool, setup: Setup) -> Self {
+        let sql = Sql::new(&setup.names);
         Self {
             pool,
-            shared: Arc::new(shared),
+            shared: Arc::new(Shared { setup, sql }),
         }
+    }
+
+    fn with(self, change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = self.shared.setup.clone();
+        change(&mut setup);
+        Self::assemble(self.pool, setup)
     }
 
     /// Prefix of the tables' names. Default: `idem_`.
@@ -95,15 +115,25 @@ impl SqliteStore {
     /// than 32 characters.
     pub fn table_prefix(self, prefix: &str) -> Result<Self, Error> {
         let names = Names::with_prefix(prefix)?;
-        Ok(Self::assemble(self.pool, names, self.shared.busy_timeout))
+        Ok(self.with(|setup| setup.names = names))
     }
 
     /// How long a call waits for its turn among the calls of this process. Default: 5 seconds.
     ///
     /// The wait for other processes is the pool's `busy_timeout`.
     #[must_use]
-    pub fn turn_timeout(self, busy_timeout: Duration) -> Self {
-        Self::assemble(self.pool, self.shared.names.clone(), busy_timeout)
+    pub fn turn_timeout(self, turn_timeout: Duration) -> Self {
+        self.with(|setup| setup.turn_timeout = turn_timeout)
+    }
+
+    /// Runs `prepare` in every transaction before the claim, with the call's tenant. Not in
+    /// [`join`](idem_core::Call::join), where the transaction is the caller's.
+    #[must_use]
+    pub fn on_begin<F>(self, prepare: F) -> Self
+    where
+        F: for<'c> Fn(&'c mut SqliteConnection, &'c Tenant) -> Prepared<'c> + Send + Sync + 'static,
+    {
+        self.with(|setup| setup.on_begin = Some(Arc::new(prepare)))
     }
 
     /// Brings the tables up to date and checks them. Any number of processes may do so at once.
@@ -117,7 +147,7 @@ impl SqliteStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn migrate(self) -> Result<Self, Error> {
-        schema::sqlite::migrate(&self.pool, &self.shared.names).await?;
+        schema::sqlite::migrate(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
     }
 
@@ -132,7 +162,7 @@ impl SqliteStore {
     ///
     /// Nothing is changed.
     pub async fn open(self) -> Result<Self, Error> {
-        schema::sqlite::check_tables(&self.pool, &self.shared.names).await?;
+        schema::sqlite::check_tables(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
     }
 
@@ -147,14 +177,26 @@ impl SqliteStore {
     }
 
     pub(super) fn ledger_table(&self) -> String {
-        self.shared.names.ledger()
+        self.shared.setup.names.ledger()
     }
 
-    pub(super) fn turn(&self) -> Arc<Mutex<()>> {
-        Arc::clone(&self.shared.turn)
+    /// Waits for this process's turn to write.
+    pub(super) async fn turn(&self) -> Result<OwnedMutexGuard<()>, Error> {
+        let Setup { turn, turn_timeout, .. } = &self.shared.setup;
+        tokio::time::timeout(*turn_timeout, Arc::clone(turn).lock_owned())
+            .await
+            .map_err(|elapsed| {
+                let what = "get a turn to write: another call in this process keeps its transaction open";
+                Error::store(what, elapsed)
+            })
     }
 
-    pub(super) fn busy_timeout(&self) -> Duration {
-        self.shared.busy_timeout
+    pub(super) async fn prepare(&self, connection: &mut SqliteConnection, tenant: &Tenant) -> Result<(), Error> {
+        let Some(prepare) = &self.shared.setup.on_begin else {
+            return Ok(());
+        };
+        prepare(connection, tenant)
+            .await
+            .map_err(|source| store_error("prepare the transaction in `on_begin`", source))
     }
 }

@@ -1,4 +1,4 @@
-use idem_core::{Error, ErrorKind, Retry};
+use idem_core::{Error, ErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Executor as _, Sqlite, Transaction};
@@ -38,15 +38,7 @@ impl SqliteTransaction<'static> {
     /// The connection returns to the pool outside of any transaction: BEGIN runs in a task of its own,
     /// which a dropped caller does not reach and which rolls back what nobody waits for.
     pub(super) async fn begin(store: &SqliteStore) -> Result<Self, Error> {
-        let turn = tokio::time::timeout(store.busy_timeout(), store.turn().lock_owned())
-            .await
-            .map_err(|elapsed| {
-                Error::store(
-                    "get a turn to write: another call in this process keeps its transaction open",
-                    elapsed,
-                )
-                .with_retry(Retry::Later)
-            })?;
+        let turn = store.turn().await?;
         let connection = acquire(store).await?;
         let began = tokio::spawn(Transaction::begin(
             connection,
