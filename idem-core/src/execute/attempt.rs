@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
 use super::telemetry::point;
-use super::{Done, EffectError, Shared, answer, scope};
+use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::ledger::{LedgerView, RefusalReason};
 use crate::record::{Outcome, OutcomeKind};
@@ -49,7 +49,7 @@ where
             finish(shared, call, transaction, &claim, won, value).await
         }
         Err(error) => {
-            let rolled_back = shared.store.rollback(transaction).await;
+            let rolled_back = send(shared.store.rollback(transaction)).await;
             match error.into_verdict() {
                 Verdict::Final(outcome) => {
                     rolled_back?;
@@ -77,9 +77,9 @@ pub(crate) async fn claim<S: TransactionalStore>(
     call: &Prepared,
 ) -> Result<Claimed<S::Transaction<'static>>, Error> {
     let claim = call.claim()?;
-    let mut transaction = shared.store.begin(call.key().tenant()).await?;
+    let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
     point("begun");
-    match shared.store.claim(&mut transaction, &claim).await? {
+    match send(shared.store.claim(&mut transaction, &claim)).await? {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             tracing::Span::current().record("attempt", attempt);
@@ -90,7 +90,7 @@ pub(crate) async fn claim<S: TransactionalStore>(
             })
         }
         reply => {
-            shared.store.rollback(transaction).await?;
+            send(shared.store.rollback(transaction)).await?;
             Ok(Claimed::TurnedAway(reply))
         }
     }
@@ -155,24 +155,24 @@ async fn record<S: TransactionalStore>(
     outcome: Outcome,
 ) -> Result<Recorded, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match shared.store.complete(&mut transaction, &completion).await {
+    match send(shared.store.complete(&mut transaction, &completion)).await {
         Ok(Completed::Done) => {}
         Ok(Completed::Stale) => {
-            shared.store.rollback(transaction).await?;
+            send(shared.store.rollback(transaction)).await?;
             return Err(lost(call));
         }
         Ok(Completed::PlaceTaken) => {
-            shared.store.rollback(transaction).await?;
+            send(shared.store.rollback(transaction)).await?;
             return Ok(Recorded::PlaceTaken);
         }
         Err(error) => {
             // Why it failed matters more than whether the roll-back was acknowledged: nothing commits.
-            let _ = shared.store.rollback(transaction).await;
+            let _ = send(shared.store.rollback(transaction)).await;
             return Err(error);
         }
     }
     point("completed");
-    shared.store.commit(transaction).await?;
+    send(shared.store.commit(transaction)).await?;
     point("committed");
     Ok(Recorded::Committed)
 }
@@ -195,7 +195,7 @@ async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
     match claim(shared, call).await? {
         Claimed::TurnedAway(reply) => turned_away(shared, call, reply).await,
         Claimed::Won { transaction, .. } => {
-            shared.store.rollback(transaction).await?;
+            send(shared.store.rollback(transaction)).await?;
             Err(place_was_free(call))
         }
     }
@@ -242,7 +242,7 @@ pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
 /// Looks for an answer without opening a transaction. What it finds is replayed; that an effect may
 /// run is never concluded from it.
 async fn probe<S: TransactionalStore>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Reply>, Error> {
-    let View { record, ledger, now } = shared.store.view(call.key(), call.place().as_ref()).await?;
+    let View { record, ledger, now } = send(shared.store.view(call.key(), call.place().as_ref())).await?;
     if record.as_ref().is_none_or(|record| record.status != Status::Completed) && ledger.own.is_none() {
         return Ok(None);
     }
@@ -279,9 +279,9 @@ async fn put_refusal<S: TransactionalStore>(
         return Ok(());
     }
     let entry = call.refusal(reason)?;
-    let mut transaction = shared.store.begin(call.key().tenant()).await?;
-    shared.store.refuse(&mut transaction, &entry).await?;
-    shared.store.commit(transaction).await
+    let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
+    send(shared.store.refuse(&mut transaction, &entry)).await?;
+    send(shared.store.commit(transaction)).await
 }
 
 /// An effect's own error, after the roll-back.

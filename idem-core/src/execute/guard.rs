@@ -8,7 +8,7 @@ use super::attempt::{decline, finish};
 use super::prepared::{Prepared, Won};
 use super::registry::Running;
 use super::telemetry::conclude;
-use super::{Done, Shared};
+use super::{Done, Shared, send};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::record::{Outcome, OutcomeKind};
@@ -141,7 +141,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
             _running,
             ..
         } = self;
-        shared.store.rollback(transaction).await?;
+        send(shared.store.rollback(transaction)).await?;
         let result = decline(shared, &call, outcome).instrument(span.clone()).await;
         conclude(&span, false, &result);
         result
@@ -158,6 +158,6 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
     ///
     /// Everything is rolled back in every case.
     pub async fn roll_back(self) -> Result<(), Error> {
-        self.shared.store.rollback(self.transaction).await
+        send(self.shared.store.rollback(self.transaction)).await
     }
 }

@@ -7,7 +7,7 @@ use super::attempt::{encode, failed, limit, lost, place_was_free};
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
 use super::telemetry::point;
-use super::{Done, EffectError, Shared, answer, scope};
+use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::error::Error;
 use crate::record::Outcome;
 use crate::state::Reply;
@@ -25,7 +25,7 @@ where
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
     let store = &shared.store;
-    let mut savepoint = store.nest(connection).await?;
+    let mut savepoint = send(store.nest(connection)).await?;
     let (claim, won) = match claim(shared, call, &mut savepoint).await? {
         Ok(claimed) => claimed,
         Err(reply) => return turned_away(shared, call, savepoint, reply).await,
@@ -40,7 +40,7 @@ where
             }
         }
         Err(error) => {
-            store.rollback(savepoint).await?;
+            send(store.rollback(savepoint)).await?;
             match error.into_verdict() {
                 Verdict::Final(outcome) => decline(shared, call, connection, outcome).await,
                 verdict => Err(failed(store, call, verdict)),
@@ -55,7 +55,7 @@ async fn claim<S: TransactionalStore>(
     savepoint: &mut S::Transaction<'_>,
 ) -> Result<Result<(StoreClaim, Won), Reply>, Error> {
     let claim = call.claim()?;
-    match shared.store.claim(savepoint, &claim).await? {
+    match send(shared.store.claim(savepoint, &claim)).await? {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             Ok(Ok((claim, Won { generation, attempt })))
@@ -74,22 +74,22 @@ async fn record<S: TransactionalStore>(
     outcome: Outcome,
 ) -> Result<Completed, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match shared.store.complete(&mut savepoint, &completion).await {
+    match send(shared.store.complete(&mut savepoint, &completion)).await {
         Ok(Completed::Done) => {
             point("completed");
-            shared.store.commit(savepoint).await?;
+            send(shared.store.commit(savepoint)).await?;
             Ok(Completed::Done)
         }
         Ok(Completed::PlaceTaken) => {
-            shared.store.rollback(savepoint).await?;
+            send(shared.store.rollback(savepoint)).await?;
             Ok(Completed::PlaceTaken)
         }
         Ok(Completed::Stale) => {
-            shared.store.rollback(savepoint).await?;
+            send(shared.store.rollback(savepoint)).await?;
             Err(lost(call))
         }
         Err(error) => {
-            let _ = shared.store.rollback(savepoint).await;
+            let _ = send(shared.store.rollback(savepoint)).await;
             Err(error)
         }
     }
@@ -101,11 +101,11 @@ async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
     call: &Prepared,
     connection: &mut S::Connection,
 ) -> Result<Done<T>, Error> {
-    let mut savepoint = shared.store.nest(connection).await?;
+    let mut savepoint = send(shared.store.nest(connection)).await?;
     match claim(shared, call, &mut savepoint).await? {
         Err(reply) => turned_away(shared, call, savepoint, reply).await,
         Ok(_) => {
-            shared.store.rollback(savepoint).await?;
+            send(shared.store.rollback(savepoint)).await?;
             Err(place_was_free(call))
         }
     }
@@ -121,9 +121,9 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
     if let Some(reason) = answer::refusal_of(&reply)
         && shared.store.capabilities().ledger
     {
-        shared.store.refuse(&mut savepoint, &call.refusal(reason)?).await?;
+        send(shared.store.refuse(&mut savepoint, &call.refusal(reason)?)).await?;
     }
-    shared.store.commit(savepoint).await?;
+    send(shared.store.commit(savepoint)).await?;
     answer::answer(reply, call)
 }
 
@@ -134,7 +134,7 @@ async fn decline<S: TransactionalStore, T: DeserializeOwned>(
     mut outcome: Outcome,
 ) -> Result<Done<T>, Error> {
     limit(shared, call, &mut outcome);
-    let mut savepoint = shared.store.nest(connection).await?;
+    let mut savepoint = send(shared.store.nest(connection)).await?;
     match claim(shared, call, &mut savepoint).await? {
         Ok((claim, won)) => {
             record::<S>(shared, call, savepoint, &claim, won, outcome.clone()).await?;

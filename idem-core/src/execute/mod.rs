@@ -23,6 +23,7 @@ pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
 pub use settings::Settings;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -113,6 +114,15 @@ impl<S> Idem<S> {
     {
         self.call(input).transaction(effect).await
     }
+}
+
+/// Forgets the type of a future of the store, but not that it is `Send`.
+///
+/// Its own type names the lifetime of a transaction. Held across an `await`, such a type keeps the
+/// compiler from seeing that the caller's future is `Send` (rust-lang/rust#100013), and then no call
+/// could be spawned or made in a handler.
+pub(crate) fn send<'f, T>(future: impl Future<Output = T> + Send + 'f) -> Pin<Box<dyn Future<Output = T> + Send + 'f>> {
+    Box::pin(future)
 }
 
 impl<S> Clone for Idem<S> {
