@@ -1,4 +1,5 @@
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -22,7 +23,7 @@ use crate::store::TransactionalStore;
 /// [`transaction_once`](Self::transaction_once), [`begin`](Self::begin) or [`join`](Self::join).
 #[must_use = "a call does nothing until it ends in `transaction`, `begin` or `join`"]
 pub struct Call<'a, S, I: ?Sized, Source = FromType> {
-    shared: &'a Shared<S>,
+    shared: &'a Arc<Shared<S>>,
     input: &'a I,
     tenant: Option<&'a Tenant>,
     step_id: Option<String>,
@@ -35,7 +36,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
 }
 
 impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
-    pub(super) fn new(shared: &'a Shared<S>, input: &'a I) -> Self {
+    pub(super) fn new(shared: &'a Arc<Shared<S>>, input: &'a I) -> Self {
         Self {
             shared,
             input,
@@ -235,7 +236,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// # Cancel safety
     ///
     /// Dropping the future leaves nothing claimed.
-    pub async fn begin<T>(self) -> Result<Begun<'a, S, T>, Error>
+    pub async fn begin<T>(self) -> Result<Begun<S, T>, Error>
     where
         S: TransactionalStore,
         I: Idempotent + TenantKnown<Source>,
@@ -254,7 +255,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                         claim,
                         won,
                     }) => {
-                        let guard = Guard::new(shared, call, running, transaction, claim, won, span);
+                        let guard = Guard::new(Arc::clone(shared), call, running, transaction, claim, won, span);
                         return Ok(Begun::Execute(guard));
                     }
                     Ok(Claimed::TurnedAway(reply)) => {
@@ -305,7 +306,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         result
     }
 
-    fn prepare(self) -> Result<(&'a Shared<S>, Prepared), Error>
+    fn prepare(self) -> Result<(&'a Arc<Shared<S>>, Prepared), Error>
     where
         S: TransactionalStore,
         I: Idempotent,

@@ -1,4 +1,5 @@
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,9 +21,9 @@ use crate::store::{StoreClaim, TransactionalStore};
     clippy::large_enum_variant,
     reason = "it is matched and taken apart at once; a box would cost every call"
 )]
-pub enum Begun<'a, S: TransactionalStore, T> {
+pub enum Begun<S: TransactionalStore, T> {
     /// The claim is won: have the effect on [`Guard::connection`], then [`Guard::complete`].
-    Execute(Guard<'a, S, T>),
+    Execute(Guard<S, T>),
     /// The effect ran before; this is its recorded result.
     Replayed(T),
 }
@@ -31,8 +32,8 @@ pub enum Begun<'a, S: TransactionalStore, T> {
 ///
 /// Dropping it rolls back claim and effect; nothing is recorded then.
 #[must_use = "dropping a guard rolls back what was done through it"]
-pub struct Guard<'a, S: TransactionalStore, T> {
-    shared: &'a Shared<S>,
+pub struct Guard<S: TransactionalStore, T> {
+    shared: Arc<Shared<S>>,
     call: Prepared,
     transaction: S::Transaction<'static>,
     claim: StoreClaim,
@@ -43,9 +44,9 @@ pub struct Guard<'a, S: TransactionalStore, T> {
     result: PhantomData<fn() -> T>,
 }
 
-impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T> {
+impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
     pub(super) fn new(
-        shared: &'a Shared<S>,
+        shared: Arc<Shared<S>>,
         call: Prepared,
         running: Running,
         transaction: S::Transaction<'static>,
@@ -107,7 +108,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
             _running,
             ..
         } = self;
-        let result = finish(shared, &call, transaction, &claim, won, value)
+        let result = finish(&shared, &call, transaction, &claim, won, value)
             .instrument(span.clone())
             .await;
         conclude(&span, false, &result);
@@ -142,7 +143,7 @@ impl<'a, S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<'a, S, T>
             ..
         } = self;
         send(shared.store.rollback(transaction)).await?;
-        let result = decline(shared, &call, outcome).instrument(span.clone()).await;
+        let result = decline(&shared, &call, outcome).instrument(span.clone()).await;
         conclude(&span, false, &result);
         result
     }
