@@ -10,6 +10,7 @@ use serde::Serialize;
 use sqlx::AnyConnection;
 
 use crate::books::Books;
+use crate::breakpoint::POINTS;
 use crate::chaos::Kills;
 use crate::comparison::{Comparison, changed_members};
 use crate::questions::QUESTIONS;
@@ -207,7 +208,7 @@ impl Report<'_> {
             let tasks: Vec<_> = tasks.iter().map(i64::to_string).collect();
             let _ = writeln!(
                 text,
-                "  {action}: {}, for the requests of customers {}",
+                "  {action}: {}, for the requests {}",
                 tasks.len(),
                 tasks.join(", ")
             );
@@ -224,12 +225,8 @@ impl Report<'_> {
             return String::new();
         }
         let mut table = table(&["killed with SIGKILL", ""]);
-        table.add_rows(
-            kills
-                .at
-                .iter()
-                .map(|(point, count)| [format!("at `{point}`"), count.to_string()]),
-        );
+        // All of them: one that was not reached, because nothing was left to execute, shows as 0.
+        table.add_rows(POINTS.map(|point| [format!("at `{point}`"), kills.at.get(point).unwrap_or(&0).to_string()]));
         table.add_row(["at odd moments".to_owned(), kills.elsewhere.to_string()]);
         align_right(&mut table, 1);
         format!("{table}\n\n")

@@ -7,7 +7,6 @@
 
 use idem::{Fingerprint, IdempotencyKey, Idempotent, KeyError, KeyField, Place, Tenant, idempotent};
 use rust_decimal::Decimal;
-
 use serde_json::{Map, Value};
 
 use crate::members::{Kind, Members, Problem};
@@ -66,7 +65,7 @@ pub struct UpdateReservationPassengers {
 pub struct SendCertificate {
     pub task: i64,
     pub user_id: String,
-    /// An exact decimal: `200`, `200.0` and `2e2` are one amount, and a double would merge others.
+    /// A decimal without trailing zeros, since floats have no place in a key: `200`, `200.0` and `2e2` are one amount.
     pub amount: Decimal,
     pub details: Arguments,
 }
