@@ -1,1 +1,185 @@
-//! Tests of the module.
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::key::{Tenant, TenantSource};
+use crate::store::{MemoryConnection, MemoryStore};
+use crate::testing::Intent;
+
+fn seven() -> impl AsyncFnOnce(&mut MemoryConnection) -> Result<u32, EffectError> + Clone {
+    async |_: &mut MemoryConnection| Ok(7)
+}
+
+#[tokio::test]
+async fn a_retention_shorter_than_the_replay_window_is_refused_at_construction_and_at_the_call() {
+    let hour = Duration::from_secs(3600);
+    let settings = Settings::default().replay_window(2 * hour);
+    let error = Idem::with_settings(MemoryStore::new(), settings.clone().retention(hour))
+        .err()
+        .expect("a contradiction");
+    assert_eq!(error.kind(), ErrorKind::Misuse);
+    assert!(
+        error.to_string().contains("3600s") && error.to_string().contains("7200s"),
+        "{error}"
+    );
+    assert!(Idem::with_settings(MemoryStore::new(), settings.clone().retention(Duration::ZERO)).is_err());
+
+    let idem = Idem::with_settings(MemoryStore::new(), settings).expect("the default retention is longer");
+    let intent = Intent::new("short");
+    let error = idem
+        .call(&intent)
+        .retention(hour)
+        .transaction(seven())
+        .await
+        .expect_err("a contradiction");
+    assert_eq!((error.kind(), idem.store().executed()), (ErrorKind::Misuse, 0));
+    idem.call(&intent)
+        .retention(Duration::MAX)
+        .transaction(seven())
+        .await
+        .expect("as long as can be");
+}
+
+#[tokio::test]
+async fn a_tenant_of_the_call_must_be_that_of_the_input() {
+    let idem = Idem::new(MemoryStore::new());
+    let intent = Intent::new("tenant");
+    let other = Tenant::parse("other").expect("a tenant");
+    let error = idem
+        .call(&intent)
+        .tenant(&other)
+        .transaction(seven())
+        .await
+        .expect_err("two tenants");
+    assert_eq!(error.kind(), ErrorKind::InvalidKey);
+    assert!(matches!(intent.tenant(), TenantSource::Field { .. }));
+    let own = Tenant::parse(&intent.tenant).expect("a tenant");
+    idem.call(&intent)
+        .tenant(&own)
+        .transaction(seven())
+        .await
+        .expect("one tenant");
+}
+
+#[tokio::test]
+async fn waiting_does_not_use_up_an_effect_that_runs_once() {
+    let idem = Idem::new(MemoryStore::new());
+    let intent = Intent::new("once");
+    let Begun::Execute(guard) = idem.call(&intent).begin::<u32>().await.expect("a claim") else {
+        panic!("nothing is recorded yet");
+    };
+    let value = String::from("moved into the effect");
+    let waiting =
+        idem.call(&intent)
+            .wait(Duration::from_secs(10))
+            .transaction_once(async move |_: &mut MemoryConnection| {
+                drop(value);
+                Ok(9)
+            });
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(guard);
+    };
+    let (done, ()) = tokio::join!(waiting, release);
+    assert_eq!(done.expect("it runs when the guard is gone"), Done::Executed(9));
+}
+
+#[tokio::test]
+async fn a_panic_in_an_effect_leaves_nothing_behind() {
+    let idem = Idem::new(MemoryStore::new());
+    let intent = Intent::new("panic");
+    let task = {
+        let (idem, intent) = (idem.clone(), intent.clone());
+        tokio::spawn(async move {
+            let effect = async |_: &mut MemoryConnection| -> Result<u32, EffectError> { panic!("in the effect") };
+            idem.call(&intent).transaction(effect).await
+        })
+    };
+    assert!(task.await.expect_err("it panicked").is_panic());
+    assert_eq!(
+        idem.call(&intent).transaction(seven()).await.expect("it runs"),
+        Done::Executed(7)
+    );
+}
+
+#[tokio::test]
+async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
+    let seen = Seen::default();
+    let _guard = tracing::subscriber::set_default(seen.clone());
+    let idem = Idem::new(MemoryStore::new());
+    let intent = Intent::new("secret-case");
+    let key = idem.call(&intent).key().expect("a key");
+    idem.call(&intent).transaction(seven()).await.expect("it runs");
+    idem.call(&intent).transaction(seven()).await.expect("it replays");
+    idem.call(&intent.amount(2))
+        .transaction(seven())
+        .await
+        .expect_err("another payload");
+    let seen = seen.0.lock().expect("not poisoned").clone();
+    for expected in [
+        "outcome=executed",
+        "outcome=replayed",
+        "outcome=mismatch",
+        "action=kit.act",
+        "point=committed",
+    ] {
+        assert!(seen.iter().any(|field| field == expected), "{expected} in {seen:?}");
+    }
+    assert!(seen.iter().any(|field| *field == format!("key={}", key.short())));
+    assert!(
+        !seen
+            .iter()
+            .any(|field| field.contains(key.as_str()) || field.contains("secret-case")),
+        "{seen:?}"
+    );
+}
+
+/// Writes down every field of every span and event.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Seen {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0
+            .lock()
+            .expect("not poisoned")
+            .push(format!("{}={value:?}", field.name()));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0
+            .lock()
+            .expect("not poisoned")
+            .push(format!("{}={value}", field.name()));
+    }
+}
+
+impl Subscriber for Seen {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}

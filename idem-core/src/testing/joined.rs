@@ -62,9 +62,7 @@ async fn stands_or_falls<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 async fn stays_usable<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let intent = Intent::new("usable");
     let tenant = Tenant::parse(&intent.tenant).expect("a tenant");
-    kit.run(&intent.case("done"), Effect::Succeeds)
-        .await
-        .expect("it runs");
+    kit.run(&intent.case("done"), Effect::Succeeds).await.expect("it runs");
     let mut transaction = kit.store.begin(&tenant).await.expect("a transaction");
     let connection = transaction.as_mut();
     assert_eq!(
@@ -97,9 +95,7 @@ async fn stays_usable<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         ErrorKind::Declined
     );
     assert_eq!(
-        kit.run(&intent.case("fails"), Effect::Succeeds)
-            .await
-            .expect("it runs"),
+        kit.run(&intent.case("fails"), Effect::Succeeds).await.expect("it runs"),
         Done::Executed(7)
     );
     assert_eq!(kit.ran(), 1);
@@ -119,9 +115,7 @@ async fn inside_an_effect<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(done.await.expect("both run"), Done::Executed(7));
     assert_eq!(kit.ran(), 1);
     assert_eq!(
-        kit.run(&outer.case("inner"), Effect::Fails)
-            .await
-            .expect("recorded"),
+        kit.run(&outer.case("inner"), Effect::Fails).await.expect("recorded"),
         Done::Replayed(7)
     );
 }

@@ -169,6 +169,8 @@ impl TransactionalStore for SqliteStore {
         match rows::decide(&view, &claim.claim)? {
             Reply::Claimed { generation, attempt } => {
                 let won = match &view.record {
+                    // Sent again by its own owner.
+                    Some(seen) if seen.owner == claim.claim.owner => true,
                     Some(seen) => self.take_over(transaction, claim, seen, (generation, attempt)).await?,
                     None => self.insert(transaction, claim, generation).await?,
                 };

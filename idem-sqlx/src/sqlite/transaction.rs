@@ -9,7 +9,8 @@ use crate::error;
 
 /// An open SQLite transaction, or a savepoint in one. Dropping it rolls it back.
 pub struct SqliteTransaction<'c> {
-    inner: Transaction<'c, Sqlite>,
+    // Taken by the commit and the roll-back alone, which consume the whole.
+    inner: Option<Transaction<'c, Sqlite>>,
     nested: bool,
     mark: Mark,
     // After the transaction: the next writer's turn comes when this one has ended.
@@ -48,7 +49,7 @@ impl SqliteTransaction<'static> {
         let began = began.map_err(|source| Error::store("open a transaction: the runtime is shutting down", source))?;
         let inner = began.map_err(|source| store_error("open a transaction", source))?;
         Ok(Self {
-            inner,
+            inner: Some(inner),
             nested: false,
             mark: Mark::None,
             _turn: Some(turn),
@@ -86,7 +87,7 @@ impl<'c> SqliteTransaction<'c> {
             .await
             .map_err(|source| store_error("open a savepoint", source))?;
         Ok(Self {
-            inner,
+            inner: Some(inner),
             nested: true,
             mark: Mark::None,
             _turn: None,
