@@ -22,8 +22,8 @@ pub(crate) enum Side {
 }
 
 impl At {
-    /// The next round trip that executes a statement containing `text` (in any case of letters): sent by the client, and
-    /// never to reach PostgreSQL.
+    /// The next round trip that executes a statement containing `text` (whole words, in any case of letters): sent by the
+    /// client, and never to reach PostgreSQL.
     pub fn before(text: impl Into<String>) -> Self {
         Self {
             which: Which::Executing(text.into()),
@@ -87,6 +87,26 @@ impl Fault {
     }
 }
 
+/// Whether a statement has the text, and not as a part of longer words: `detail_commitment` is no `COMMIT`.
 fn contains(statement: &str, text: &str) -> bool {
-    statement.to_ascii_lowercase().contains(&text.to_ascii_lowercase())
+    let (statement, text) = (statement.to_ascii_lowercase(), text.to_ascii_lowercase());
+    let in_word = |character: char| character.is_alphanumeric() || character == '_';
+    statement.match_indices(&text).any(|(start, _)| {
+        let (before, after) = (&statement[..start], &statement[start + text.len()..]);
+        !before.ends_with(in_word) && !after.starts_with(in_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_met_by_its_words_and_not_by_parts_of_them() {
+        assert!(contains("COMMIT", "commit"));
+        assert!(contains("BEGIN; SET LOCAL lock_timeout = 1", "begin"));
+        assert!(contains("insert into t (x) values (1)", "INSERT INTO T"));
+        assert!(!contains("INSERT INTO l (detail_commitment) VALUES (1)", "COMMIT"));
+        assert!(contains("/* commits */ COMMIT", "COMMIT"));
+    }
 }
