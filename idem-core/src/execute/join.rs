@@ -111,7 +111,7 @@ async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
     }
 }
 
-/// Answers a claim that was not won, after the refusal is on record, and releases the savepoint.
+/// Answers a claim that was not won, after the refusal is on record, and ends the savepoint.
 async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
@@ -122,8 +122,11 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
         && shared.store.capabilities().ledger
     {
         send(shared.store.refuse(&mut savepoint, &call.refusal(reason)?)).await?;
+        send(shared.store.commit(savepoint)).await?;
+    } else {
+        // A claim that gave up waiting for a lock has aborted everything since the savepoint.
+        send(shared.store.rollback(savepoint)).await?;
     }
-    send(shared.store.commit(savepoint)).await?;
     answer::answer(reply, call)
 }
 
