@@ -110,7 +110,12 @@ pub(crate) mod postgres {
             return Ok(());
         }
         let failed = |source| store_error("migrate idem's tables", source);
-        let mut transaction = pool.begin().await.map_err(failed)?;
+        // Whoever waited for the lock has to see the tables that another made meanwhile, whatever level
+        // is the default.
+        let mut transaction = pool
+            .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
+            .await
+            .map_err(failed)?;
         // One process at a time, for as long as the transaction: it works through PgBouncer too.
         sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
             .bind(format!("idem schema {}", names.schema()))
