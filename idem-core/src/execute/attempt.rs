@@ -79,7 +79,15 @@ pub(crate) async fn claim<S: TransactionalStore>(
     let claim = call.claim()?;
     let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
     point("begun");
-    match send(shared.store.claim(&mut transaction, &claim)).await? {
+    let reply = match send(shared.store.claim(&mut transaction, &claim)).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            // What is left of it would be in the way of the next attempt, on another connection.
+            let _ = send(shared.store.rollback(transaction)).await;
+            return Err(error);
+        }
+    };
+    match reply {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             tracing::Span::current().record("attempt", attempt);
