@@ -18,6 +18,15 @@ pub(crate) fn store<C: Codes>(what: &str, source: sqlx::Error) -> Error {
     Error::store(what, source).with_retry(retry)
 }
 
+/// Wraps an error of taking a connection from the pool: nothing has begun.
+pub(crate) fn acquire<C: Codes>(what: &str, source: sqlx::Error) -> Error {
+    let retry = match retry_of::<C>(&source) {
+        Retry::ConnectionLost => Retry::Later,
+        retry => retry,
+    };
+    Error::store(what, source).with_retry(retry)
+}
+
 /// Wraps an error of COMMIT: unless the database itself said that nothing was committed, nobody
 /// knows.
 pub(crate) fn commit<C: Codes>(source: sqlx::Error) -> Error {
@@ -54,9 +63,8 @@ fn retry_of<C: Codes>(error: &sqlx::Error) -> Retry {
             Some(code) if C::is_transient(&code) => Retry::Later,
             _ => Retry::Never,
         },
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed => {
-            Retry::Later
-        }
+        sqlx::Error::Io(_) => Retry::ConnectionLost,
+        sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed => Retry::Later,
         _ => Retry::Never,
     }
 }

@@ -95,7 +95,7 @@ pub(crate) mod postgres {
     use sqlx::{PgPool, Postgres};
 
     use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check};
-    use crate::postgres::store_error;
+    use crate::postgres::{connect_error, store_error};
 
     const MIGRATIONS: &[Migration] = &[Migration {
         version: 1,
@@ -130,7 +130,7 @@ pub(crate) mod postgres {
         let mut connection = pool
             .acquire()
             .await
-            .map_err(|source| store_error("connect to PostgreSQL", source))?;
+            .map_err(|source| connect_error("connect to PostgreSQL", source))?;
         match read(&mut connection, names).await {
             Ok(found) => check(found.as_ref(), names),
             // undefined_table

@@ -40,6 +40,9 @@ pub enum Retry {
     Later,
     /// The database undid the transaction; it may be run again at once.
     Transaction,
+    /// The connection broke before COMMIT was sent, so nothing is committed. The transaction may be run
+    /// again; until the database has noticed, the claim may still be held.
+    ConnectionLost,
     /// COMMIT was sent and its answer lost: the next claim tells whether it happened.
     CommitUnknown,
 }

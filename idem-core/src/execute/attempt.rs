@@ -55,7 +55,7 @@ where
                     rolled_back?;
                     decline(shared, call, outcome).await
                 }
-                verdict => Err(failed(&shared.store, call, verdict)),
+                verdict => Err(failed(&shared.store, call, verdict, rolled_back.is_err())),
             }
         }
     }
@@ -292,8 +292,9 @@ async fn put_refusal<S: TransactionalStore>(
     send(shared.store.commit(transaction)).await
 }
 
-/// An effect's own error, after the roll-back.
-pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict: Verdict) -> Error {
+/// An effect's own error, after the roll-back. That its own connection is `broken` is known from the
+/// roll-back; an error alone may tell of another connection, which the effect has used beside it.
+pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict: Verdict, broken: bool) -> Error {
     let source = match verdict {
         Verdict::Failed(source) => source,
         Verdict::Unencodable(source) => return unencodable(call, source),
@@ -305,6 +306,11 @@ pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict:
             source,
         )
         .with_retry(Retry::Transaction),
+        Retry::ConnectionLost if broken => Error::store(
+            format!("run `{}`: the connection of its transaction broke", call.action),
+            source,
+        )
+        .with_retry(Retry::ConnectionLost),
         retry => {
             let message = format!(
                 "the effect of `{}` failed; nothing was committed or recorded",
@@ -312,7 +318,11 @@ pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict:
             );
             Error::new(ErrorKind::Effect, message)
                 .with_source(source)
-                .with_retry(retry)
+                .with_retry(if retry == Retry::ConnectionLost {
+                    Retry::Later
+                } else {
+                    retry
+                })
         }
     }
 }

@@ -129,8 +129,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// The first call under a key runs `effect` and commits all four together. Every repeat with the
     /// same fingerprint gets the recorded outcome without running it; a repeat with another one is
     /// refused. `effect` is run again from the start, in a new transaction, when the database undid
-    /// it (serialisation failure, deadlock) and when the answer to COMMIT was lost; it must have no
-    /// effect outside of its transaction. A final error ([`EffectError::final_`]) rolls it back and
+    /// it (serialisation failure, deadlock) and when the connection broke or the answer to COMMIT was
+    /// lost; it must have no effect outside of its transaction. A final error ([`EffectError::final_`]) rolls it back and
     /// is recorded; any other error rolls it back and records nothing.
     ///
     /// # Errors

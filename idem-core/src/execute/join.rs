@@ -43,7 +43,7 @@ where
             send(store.rollback(savepoint)).await?;
             match error.into_verdict() {
                 Verdict::Final(outcome) => decline(shared, call, connection, outcome).await,
-                verdict => Err(failed(store, call, verdict)),
+                verdict => Err(failed(store, call, verdict, false)),
             }
         }
     }

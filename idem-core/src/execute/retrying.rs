@@ -7,8 +7,8 @@ use super::prepared::Prepared;
 use crate::clock::{Deadline, random_bytes};
 use crate::error::{Error, ErrorKind, Retry};
 
-/// How long the orphan of a lost COMMIT may still be on its way in the database.
-const COMMIT_SETTLES: Duration = Duration::from_secs(5);
+/// How long the orphan of a broken connection, or its COMMIT, may still be on its way in the database.
+const ORPHAN_SETTLES: Duration = Duration::from_secs(5);
 
 /// Decides after each failed attempt of one call.
 pub(crate) struct Retrying {
@@ -54,19 +54,21 @@ impl Retrying {
                     .await;
                 Ok(())
             }
-            retry @ (Retry::Transaction | Retry::CommitUnknown)
+            retry @ (Retry::Transaction | Retry::ConnectionLost | Retry::CommitUnknown)
                 if rerun && self.retries < shared.settings.max_retries =>
             {
                 self.retries += 1;
-                if retry == Retry::CommitUnknown {
-                    // Whatever the lost COMMIT did, the next claim finds out; it may have to wait for it.
-                    self.deadline = Deadline::after(self.deadline.left().max(COMMIT_SETTLES));
+                if retry != Retry::Transaction {
+                    // Whatever became of the orphan, the next claim finds out; it may have to wait for it.
+                    self.deadline = Deadline::after(self.deadline.left().max(ORPHAN_SETTLES));
                 }
                 tracing::debug!(action = call.action, key = call.key().short(), retries = self.retries, error = %error, "the transaction is run again");
                 tokio::time::sleep(jittered(2, self.retries, 500)?).await;
                 Ok(())
             }
-            Retry::Never | Retry::Later | Retry::Transaction | Retry::CommitUnknown => Err(error),
+            Retry::Never | Retry::Later | Retry::Transaction | Retry::ConnectionLost | Retry::CommitUnknown => {
+                Err(error)
+            }
         }
     }
 }

@@ -128,6 +128,7 @@ pub trait TransactionalStore: Store {
     fn rollback(&self, transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Says what an error that an effect returned means for its transaction:
-    /// [`Retry::Transaction`] for a serialisation failure or a deadlock.
+    /// [`Retry::Transaction`] for a serialisation failure or a deadlock, [`Retry::ConnectionLost`] for
+    /// a broken connection.
     fn classify(&self, error: &(dyn StdError + 'static)) -> Retry;
 }

@@ -39,6 +39,10 @@ pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
     error::store::<Sqlstate>(what, source)
 }
 
+pub(crate) fn connect_error(what: &str, source: sqlx::Error) -> Error {
+    error::acquire::<Sqlstate>(what, source)
+}
+
 pub(crate) fn code_is(source: &sqlx::Error, code: &str) -> bool {
     source
         .as_database_error()
@@ -135,7 +139,7 @@ impl Store for PgStore {
             .pool()
             .acquire()
             .await
-            .map_err(|source| store_error("connect to the database", source))?;
+            .map_err(|source| connect_error("connect to the database", source))?;
         self.view_on(&mut connection, key, place).await
     }
 }

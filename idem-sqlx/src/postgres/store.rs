@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use super::sql::Sql;
-use super::store_error;
+use super::{connect_error, store_error};
 use crate::names::Names;
 use crate::schema;
 
@@ -63,7 +63,7 @@ impl PgStore {
         let pool = PgPoolOptions::new()
             .connect(url)
             .await
-            .map_err(|source| store_error("connect to PostgreSQL", source))?;
+            .map_err(|source| connect_error("connect to PostgreSQL", source))?;
         Self::new(pool).migrate().await
     }
 

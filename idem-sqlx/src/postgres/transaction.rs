@@ -2,7 +2,7 @@ use idem_core::{Error, ErrorKind};
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Postgres, Transaction};
 
-use super::{PgStore, Sqlstate, store_error};
+use super::{PgStore, Sqlstate, connect_error, store_error};
 use crate::error;
 
 /// An open PostgreSQL transaction, or a savepoint in one. Dropping it rolls it back.
@@ -27,7 +27,7 @@ impl PgTransaction<'static> {
         let connection = pool
             .acquire()
             .await
-            .map_err(|source| store_error("connect to the database", source))?;
+            .map_err(|source| connect_error("connect to the database", source))?;
         let began = tokio::spawn(Transaction::begin(connection, Some(statement))).await;
         let began = began.map_err(|source| Error::store("open a transaction: the runtime is shutting down", source))?;
         let inner = began.map_err(|source| store_error("open a transaction", source))?;
