@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Revoked,
     /// The effect stands, but its result was too large to keep or cannot be read any more.
     ResultUnavailable,
-    /// No key can be made of the input.
+    /// No key can be made of the input, or the ledger cannot keep what is recorded beside the key.
     InvalidKey,
     /// The effect failed; nothing was recorded, and the call may be sent again.
     Effect,

@@ -3,13 +3,17 @@ use std::time::Duration;
 use super::Shared;
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
-use crate::ledger::{Detail, Entry, EntryKind, RefusalReason};
+use crate::ledger::{Detail, Entry, EntryKind, RefusalReason, find_basis};
 use crate::record::{Outcome, OutcomeKind, OwnerToken};
 use crate::state::Claim;
 use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
 
 /// A thousand years: what every storage's calendar can hold.
 const LONGEST_RETENTION: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
+
+/// In bytes. The ledger's indexes hold both beside a tenant and a moment, and PostgreSQL's take 2700.
+const LONGEST_ACTION: usize = 255;
+const LONGEST_TEXT: usize = 1024;
 
 /// One call with everything derived from its input.
 pub(crate) struct Prepared {
@@ -39,7 +43,30 @@ impl Prepared {
                 "`once_per` needs a store that keeps the ledger",
             ));
         }
-        Ok(())
+        self.check_texts()
+    }
+
+    /// Refuses text that some storage would refuse after the effect has run: PostgreSQL takes no
+    /// U+0000, and no index takes an entry of any length.
+    fn check_texts(&self) -> Result<(), Error> {
+        check_text("action", Some(&self.action), LONGEST_ACTION)?;
+        check_text("subject", self.derived.subject.as_deref(), LONGEST_TEXT)?;
+        check_text("step id", self.step_id.as_deref(), LONGEST_TEXT)?;
+        check_text("run id", self.run_id.as_deref(), LONGEST_TEXT)?;
+        // Written as JSON it is harmless, but its parts are columns too.
+        let basis = self.derived.basis.as_deref().filter(|json| json.contains("\\u0000"));
+        let Some(basis) = basis.and_then(find_basis) else {
+            return Ok(());
+        };
+        check_text("model id", Some(basis.model.id()), usize::MAX)?;
+        check_text("model version", Some(basis.model.version()), usize::MAX)?;
+        check_text(
+            "retrieval snapshot id",
+            basis.retrieval_snapshot_id.as_deref(),
+            usize::MAX,
+        )?;
+        check_text("policy version", Some(&basis.policy_version), usize::MAX)?;
+        check_text("approver", basis.approver.as_deref(), usize::MAX)
     }
 
     /// A claim of a new attempt.
@@ -111,6 +138,20 @@ impl Prepared {
             detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,
         })
     }
+}
+
+fn check_text(what: &str, text: Option<&str>, longest: usize) -> Result<(), Error> {
+    let length = text.map_or(0, str::len);
+    let message = if length > longest {
+        format!(
+            "the {what} is {length} bytes long, and the ledger takes {longest}; nothing was run. Shorten it, or use a digest of it"
+        )
+    } else if text.is_some_and(|text| text.contains('\0')) {
+        format!("the {what} contains U+0000, which databases do not keep in text; nothing was run. Remove it")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::InvalidKey, message))
 }
 
 /// Where in the life of its record a claim was won.

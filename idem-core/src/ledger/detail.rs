@@ -91,7 +91,7 @@ impl Detail {
 }
 
 /// The first member of a basis object that is a [`Basis`].
-fn find_basis(json: &str) -> Option<Basis> {
+pub(crate) fn find_basis(json: &str) -> Option<Basis> {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).ok()?;
     members
         .into_iter()

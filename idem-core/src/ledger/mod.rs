@@ -3,6 +3,8 @@
 mod detail;
 mod entry;
 
+pub(crate) use detail::find_basis;
+
 pub use detail::Detail;
 pub use entry::{Entry, EntryKind, RefusalReason};
 
