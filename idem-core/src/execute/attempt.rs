@@ -50,12 +50,12 @@ where
         }
         Err(error) => {
             let rolled_back = send(shared.store.rollback(transaction)).await;
-            match error.into_verdict() {
-                Verdict::Final(outcome) => {
-                    rolled_back?;
-                    decline(shared, call, outcome).await
-                }
-                verdict => Err(failed(&shared.store, call, verdict, rolled_back.is_err())),
+            match (rolled_back, error.into_verdict()) {
+                // What the effect ended by itself may stand: "nothing was committed" would be wrong.
+                (Err(misuse), _) if misuse.kind() == ErrorKind::Misuse => Err(misuse),
+                (Err(error), Verdict::Final(_)) => Err(error),
+                (Ok(()), Verdict::Final(outcome)) => decline(shared, call, outcome).await,
+                (rolled_back, verdict) => Err(failed(&shared.store, call, verdict, rolled_back.is_err())),
             }
         }
     }
