@@ -10,11 +10,20 @@ pub(crate) trait Codes {
     fn is_conflict(code: &str) -> bool;
     /// Trouble that may be over when the call is sent again.
     fn is_transient(code: &str) -> bool;
+    /// Permissions are missing.
+    fn is_denied(code: &str) -> bool;
 }
 
 /// Wraps an error of a statement of ours.
 pub(crate) fn store<C: Codes>(what: &str, source: sqlx::Error) -> Error {
     let retry = retry_of::<C>(&source);
+    let what = if code_of(&source).is_some_and(|code| C::is_denied(&code)) {
+        format!(
+            "{what}: the database role may not, or a row-level security policy refused; grant it, or set what the policy reads in `on_begin`, and before `join` in the transaction itself"
+        )
+    } else {
+        what.to_owned()
+    };
     Error::store(what, source).with_retry(retry)
 }
 
@@ -67,6 +76,10 @@ fn retry_of<C: Codes>(error: &sqlx::Error) -> Retry {
         sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed => Retry::Later,
         _ => Retry::Never,
     }
+}
+
+fn code_of(error: &sqlx::Error) -> Option<std::borrow::Cow<'_, str>> {
+    error.as_database_error()?.code()
 }
 
 /// A stored value that this build cannot read. It is never taken for absent.

@@ -124,7 +124,8 @@ pub trait TransactionalStore: Store {
     ///
     /// # Errors
     ///
-    /// Kind [`Store`](crate::ErrorKind::Store); the transaction does not commit then either.
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when the effect has ended the transaction, else
+    /// [`Store`](crate::ErrorKind::Store); the transaction does not commit then either.
     fn rollback(&self, transaction: Self::Transaction<'_>) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Says what an error that an effect returned means for its transaction:

@@ -33,6 +33,11 @@ impl Codes for Sqlstate {
         // (shutdown, cancelled statement, starting up), idle-in-transaction time-out.
         code == "55P03" || code == "25P03" || ["08", "53", "57"].iter().any(|class| code.starts_with(class))
     }
+
+    fn is_denied(code: &str) -> bool {
+        // insufficient_privilege
+        code == "42501"
+    }
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
@@ -135,6 +140,13 @@ impl Store for PgStore {
     }
 
     async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
+        if self.has_on_begin() {
+            // Without its preparation, row-level security hides the record or refuses to read.
+            let mut transaction = self.begin(key.tenant()).await?;
+            let view = self.view_on(transaction.as_mut(), key, place).await?;
+            transaction.rollback().await?;
+            return Ok(view);
+        }
         let mut connection = self
             .pool()
             .acquire()
@@ -249,18 +261,10 @@ impl TransactionalStore for PgStore {
 impl PgStore {
     /// Tells a lost claim from a transaction that the effect has ended.
     async fn why_stale(&self, transaction: &mut PgTransaction<'_>) -> Result<Completed, Error> {
-        let Some(claimed_in) = transaction.claimed().map(str::to_owned) else {
-            return Ok(Completed::Stale);
-        };
-        let same: bool = sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text IS NOT DISTINCT FROM $1")
-            .bind(claimed_in)
-            .fetch_one(transaction.as_mut())
-            .await
-            .map_err(|source| store_error("record the outcome", source))?;
-        if same {
-            Ok(Completed::Stale)
-        } else {
-            Err(error::ended_by_effect())
+        match transaction.is_claiming_transaction().await {
+            Ok(true) => Ok(Completed::Stale),
+            Ok(false) => Err(error::ended_by_effect()),
+            Err(source) => Err(store_error("record the outcome", source)),
         }
     }
 }

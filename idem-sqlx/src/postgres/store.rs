@@ -193,6 +193,10 @@ impl PgStore {
         self.shared.setup.advisory
     }
 
+    pub(super) fn has_on_begin(&self) -> bool {
+        self.shared.setup.on_begin.is_some()
+    }
+
     pub(super) async fn prepare(&self, connection: &mut PgConnection, tenant: &Tenant) -> Result<(), Error> {
         let Some(prepare) = &self.shared.setup.on_begin else {
             return Ok(());

@@ -43,7 +43,7 @@ impl<'c> PgTransaction<'c> {
     /// Opens a savepoint.
     pub(super) async fn nest(connection: &'c mut PgConnection) -> Result<Self, Error> {
         if !connection.is_in_transaction() {
-            let message = "`join` needs an open transaction; begin one with `pool.begin()` or `connection.begin()` and hand it over as `&mut *tx`";
+            let message = "`join` needs an open transaction; begin one with `pool.begin()` or `connection.begin()` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let inner = connection
@@ -69,21 +69,41 @@ impl<'c> PgTransaction<'c> {
         let nested = self.nested;
         match self.inner.commit().await {
             Ok(()) => Ok(()),
-            // invalid_savepoint_specification, no_active_sql_transaction: ours is gone.
-            Err(source) if nested && (super::code_is(&source, "3B001") || super::code_is(&source, "25P01")) => {
-                Err(error::ended_by_effect().with_source(source))
-            }
+            Err(source) if nested && is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
             Err(source) if nested => Err(store_error("release the savepoint", source)),
             Err(source) => Err(error::commit::<Sqlstate>(source)),
         }
     }
 
-    pub(super) async fn rollback(self) -> Result<(), Error> {
-        self.inner
-            .rollback()
-            .await
-            .map_err(|source| store_error("roll back", source))
+    /// Rolls back, and tells when the effect has ended the transaction.
+    pub(super) async fn rollback(mut self) -> Result<(), Error> {
+        let nested = self.nested;
+        // ROLLBACK outside of a transaction is a warning, which the driver does not show. A savepoint
+        // that is gone is an error.
+        let ended = !nested && matches!(self.is_claiming_transaction().await, Ok(false));
+        match self.inner.rollback().await {
+            Ok(()) if ended => Err(error::ended_by_effect()),
+            Ok(()) => Ok(()),
+            Err(source) if nested && is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
+            Err(source) => Err(store_error("roll back", source)),
+        }
     }
+
+    /// Whether this is still the transaction in which the key was claimed, if one was.
+    pub(super) async fn is_claiming_transaction(&mut self) -> Result<bool, sqlx::Error> {
+        let Some(claimed_in) = self.claimed_in.clone() else {
+            return Ok(true);
+        };
+        sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text IS NOT DISTINCT FROM $1")
+            .bind(claimed_in)
+            .fetch_one(&mut *self.inner)
+            .await
+    }
+}
+
+/// invalid_savepoint_specification, no_active_sql_transaction: our savepoint is gone.
+fn is_gone(source: &sqlx::Error) -> bool {
+    super::code_is(source, "3B001") || super::code_is(source, "25P01")
 }
 
 impl AsMut<PgConnection> for PgTransaction<'_> {

@@ -32,6 +32,10 @@ impl Codes for SqliteCodes {
         // SQLITE_BUSY and SQLITE_LOCKED with their extensions, SQLITE_FULL.
         code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 13))
     }
+
+    fn is_denied(_: &str) -> bool {
+        false
+    }
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {

@@ -1,7 +1,11 @@
+use std::future::Future as _;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
 use idem_core::{Error, ErrorKind};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, Executor as _, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Sqlite, Transaction};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{SqliteCodes, SqliteStore, store_error};
@@ -79,7 +83,7 @@ impl<'c> SqliteTransaction<'c> {
     /// Opens a savepoint.
     pub(super) async fn nest(connection: &'c mut SqliteConnection) -> Result<Self, Error> {
         if !connection.is_in_transaction() {
-            let message = "`join` needs an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx`";
+            let message = "`join` needs an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let inner = connection
@@ -96,7 +100,7 @@ impl<'c> SqliteTransaction<'c> {
 
     /// Marks the beginning of the effect.
     pub(super) async fn mark(&mut self) -> Result<(), Error> {
-        self.inner
+        self.inner()
             .execute(SET_MARK)
             .await
             .map_err(|source| store_error("open a savepoint", source))?;
@@ -107,7 +111,7 @@ impl<'c> SqliteTransaction<'c> {
     /// Whether the transaction in which the mark was set is still open. The mark is gone afterwards.
     pub(super) async fn is_intact(&mut self) -> Result<bool, Error> {
         if self.mark == Mark::Set {
-            self.mark = match self.inner.execute(RELEASE_MARK).await {
+            self.mark = match self.inner().execute(RELEASE_MARK).await {
                 Ok(_) => Mark::None,
                 Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Mark::Gone,
                 Err(source) => return Err(store_error("record the outcome", source)),
@@ -116,29 +120,78 @@ impl<'c> SqliteTransaction<'c> {
         Ok(self.mark != Mark::Gone)
     }
 
-    pub(super) async fn commit(self) -> Result<(), Error> {
-        match self.inner.commit().await {
+    pub(super) async fn commit(mut self) -> Result<(), Error> {
+        let Some(inner) = self.inner.take() else {
+            return Ok(());
+        };
+        match inner.commit().await {
             Ok(()) => Ok(()),
             Err(source) if self.nested => Err(store_error("release the savepoint", source)),
             Err(source) => Err(error::commit::<SqliteCodes>(source)),
         }
     }
 
+    /// Rolls back, and tells when the effect has ended the transaction.
     pub(super) async fn rollback(mut self) -> Result<(), Error> {
-        if !self.nested && !self.is_intact().await.unwrap_or(false) {
-            // The effect has ended the transaction. The driver still counts it as open and would hand
-            // the connection on like that; with one to roll back the count comes out even.
-            let _ = self.inner.execute("BEGIN").await;
+        let ended = matches!(self.is_intact().await, Ok(false));
+        if ended {
+            self.even_out().await;
         }
-        self.inner
-            .rollback()
-            .await
-            .map_err(|source| store_error("roll back", source))
+        if let Some(inner) = self.inner.take() {
+            inner
+                .rollback()
+                .await
+                .map_err(|source| store_error("roll back", source))?;
+        }
+        if ended { Err(error::ended_by_effect()) } else { Ok(()) }
+    }
+
+    /// Gives the driver something to roll back.
+    ///
+    /// It counts the transactions and savepoints that it has opened, does not see that the effect has
+    /// ended them, and lowers its count only when a roll-back succeeds; with the count off, the
+    /// connection would be handed on as if it were in a transaction. How many savepoints the caller of
+    /// a `join` has open is not known, so there are enough.
+    async fn even_out(&mut self) {
+        // Fails where the effect has begun a transaction of its own, which does as well.
+        let _ = self.inner().execute(BEGIN).await;
+        if self.nested {
+            for depth in 1..=MOST_SAVEPOINTS {
+                // Safe: a number is put in.
+                let savepoint = AssertSqlSafe(format!("SAVEPOINT _sqlx_savepoint_{depth}"));
+                let _ = self.inner().execute(savepoint).await;
+            }
+        }
+    }
+
+    fn inner(&mut self) -> &mut Transaction<'c, Sqlite> {
+        // Only `commit` and `rollback` take it, and they consume the whole.
+        self.inner.as_mut().expect("the transaction is open")
     }
 }
 
 impl AsMut<SqliteConnection> for SqliteTransaction<'_> {
     fn as_mut(&mut self) -> &mut SqliteConnection {
-        &mut self.inner
+        self.inner()
     }
 }
+
+impl Drop for SqliteTransaction<'_> {
+    /// The effect may have ended the transaction before it was cancelled or its guard dropped. BEGIN
+    /// fails where the transaction is open still, and otherwise gives the roll-back, which the driver
+    /// queues next, something to roll back. Polled once, it is on its way to the driver's thread.
+    fn drop(&mut self) {
+        if let Some(inner) = &mut self.inner
+            && !self.nested
+            && self.mark == Mark::Set
+        {
+            let _ = pin!(inner.execute(BEGIN))
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+}
+
+const BEGIN: &str = "BEGIN";
+/// Nobody nests deeper.
+const MOST_SAVEPOINTS: u32 = 16;
