@@ -1,5 +1,10 @@
 //! Effects on real databases: what every store must do, and what happens when processes are killed, answers are lost and
 //! callers misuse the helper.
 
+mod cases;
 mod conformance;
+mod engine;
+mod misuse;
+mod rls;
+mod send;
 mod support;
