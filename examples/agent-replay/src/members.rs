@@ -29,6 +29,19 @@ impl Members {
         })
     }
 
+    /// A string by which the ledger finds what was done: it is a column with an index, which takes no text whatever.
+    pub fn id(&mut self, name: &str) -> Result<String, Problem> {
+        let text = self.text(name)?;
+        if text.len() > LONGEST_ID {
+            let what = format!("expected at most {LONGEST_ID} bytes, found {}", text.len());
+            return Err(Problem::new(what).within(name));
+        }
+        if text.contains('\0') {
+            return Err(Problem::new("U+0000 has no place in an identifier").within(name));
+        }
+        Ok(text)
+    }
+
     /// A string that may be missing.
     pub fn optional_text(&mut self, name: &str) -> Result<Option<String>, Problem> {
         if self.0.contains_key(name) {
@@ -206,3 +219,5 @@ fn decimal(number: &Number) -> Option<Decimal> {
     let value = Decimal::from_str_exact(&text).or_else(|_| Decimal::from_scientific(&text));
     value.ok().map(|value| value.normalize())
 }
+
+const LONGEST_ID: usize = 1024;

@@ -135,7 +135,7 @@ impl Tool {
         Ok(Some(match name {
             "book_reservation" => Self::BookReservation(BookReservation {
                 task,
-                user_id: members.text("user_id")?,
+                user_id: members.id("user_id")?,
                 origin: members.text("origin")?,
                 destination: members.text("destination")?,
                 flight_type: members.text("flight_type")?,
@@ -151,30 +151,30 @@ impl Tool {
             }),
             "cancel_reservation" => Self::CancelReservation(CancelReservation {
                 task,
-                reservation_id: members.text("reservation_id")?,
+                reservation_id: members.id("reservation_id")?,
                 details: members.rest(&[])?,
             }),
             "update_reservation_flights" => Self::UpdateReservationFlights(UpdateReservationFlights {
                 task,
-                reservation_id: members.text("reservation_id")?,
+                reservation_id: members.id("reservation_id")?,
                 cabin: members.text("cabin")?,
                 flights: members.list("flights", Flight::read)?,
                 details: members.rest(&[("payment_id", Kind::Text)])?,
             }),
             "update_reservation_baggages" => Self::UpdateReservationBaggages(UpdateReservationBaggages {
                 task,
-                reservation_id: members.text("reservation_id")?,
+                reservation_id: members.id("reservation_id")?,
                 total_baggages: members.integer("total_baggages")?,
                 details: members.rest(&[("nonfree_baggages", Kind::Integer), ("payment_id", Kind::Text)])?,
             }),
             "update_reservation_passengers" => Self::UpdateReservationPassengers(UpdateReservationPassengers {
                 task,
-                reservation_id: members.text("reservation_id")?,
+                reservation_id: members.id("reservation_id")?,
                 details: members.rest(&[("passengers", Kind::Array)])?,
             }),
             "send_certificate" => Self::SendCertificate(SendCertificate {
                 task,
-                user_id: members.text("user_id")?,
+                user_id: members.id("user_id")?,
                 amount: members.decimal("amount")?,
                 details: members.rest(&[])?,
             }),

@@ -108,6 +108,11 @@ const BAD_ARGUMENTS: &[(&str, &str, &str)] = &[
         "arguments.extra: ",
     ),
     (
+        "cancel_reservation",
+        r#"{"reservation_id":"A\u0000"}"#,
+        "arguments.reservation_id: U+0000 has no place in an identifier",
+    ),
+    (
         "send_certificate",
         r#"{"user_id":"u"}"#,
         "arguments.amount: the member is missing",
@@ -222,6 +227,18 @@ fn arguments_nested_without_end_are_refused() {
     let line =
         format!(r#"{{"task":1,"trial":0,"seq":1,"tool":"cancel_reservation","arguments":{arguments},"result":"ok"}}"#);
     refused_at_line_2(&line, "arguments.deep");
+}
+
+#[test]
+fn an_identifier_that_the_ledger_cannot_index_is_refused() {
+    let id = "x".repeat(1025);
+    let line = format!(
+        r#"{{"task":1,"trial":0,"seq":1,"tool":"cancel_reservation","arguments":"{{\"reservation_id\":\"{id}\"}}","result":"ok"}}"#
+    );
+    refused_at_line_2(
+        &line,
+        "arguments.reservation_id: expected at most 1024 bytes, found 1025",
+    );
 }
 
 #[test]
