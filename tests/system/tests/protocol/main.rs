@@ -2,7 +2,13 @@
 //! callers misuse the helper.
 
 mod cases;
+mod cancel;
 mod conformance;
+mod crash;
+mod isolation;
+mod lost_answer;
+mod race;
+mod stage;
 mod engine;
 mod misuse;
 mod rls;
