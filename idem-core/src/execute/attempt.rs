@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::effect_error::Verdict;
 use super::prepared::{Prepared, Won};
+use super::registry::{Called, Entered};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::error::{Error, ErrorKind, Retry};
@@ -27,9 +28,7 @@ where
     T: Serialize + DeserializeOwned,
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
-    let Some(_running) = shared.registry.enter(call.key()) else {
-        return Err(answer::in_flight(call, None));
-    };
+    let called = enter(shared, call).await?;
     if shared.settings.probe
         && let Some(reply) = probe(shared, call).await?
     {
@@ -41,8 +40,14 @@ where
             claim,
             won,
         } => (transaction, claim, won),
-        Claimed::TurnedAway(reply) => return turned_away(shared, call, reply).await,
+        Claimed::TurnedAway(reply) => {
+            drop(called);
+            return turned_away(shared, call, reply).await;
+        }
     };
+    if let Some(called) = &called {
+        called.runs();
+    }
     match scope::inside(call.key(), effect(transaction.as_mut())).await {
         Ok(value) => {
             point("effect_done");
@@ -58,6 +63,15 @@ where
                 (rolled_back, verdict) => Err(failed(&shared.store, call, verdict, rolled_back.is_err())),
             }
         }
+    }
+}
+
+/// Asks the registry before a connection is taken.
+pub(crate) async fn enter<S>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Called>, Error> {
+    match shared.registry.enter(call.key()).await {
+        Entered::First(called) => Ok(Some(called)),
+        Entered::Settled => Ok(None),
+        Entered::Runs => Err(answer::in_flight(call, None)),
     }
 }
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
-use super::attempt::{Claimed, attempt, claim, turned_away};
+use super::attempt::{Claimed, attempt, claim, enter, turned_away};
 use super::prepared::Prepared;
 use super::retrying::Retrying;
 use super::telemetry::{conclude, span};
-use super::{Begun, Done, EffectError, Guard, Shared, answer, join, scope};
+use super::{Begun, Done, EffectError, Guard, Shared, join, scope};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
@@ -247,15 +247,18 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         let span = span(&call);
         let mut retrying = Retrying::new(&call);
         loop {
-            let error = match shared.registry.enter(call.key()) {
-                None => answer::in_flight(&call, None),
-                Some(running) => match claim(shared, &call).instrument(span.clone()).await {
+            let error = match enter(shared, &call).await {
+                Err(error) => error,
+                Ok(called) => match claim(shared, &call).instrument(span.clone()).await {
                     Ok(Claimed::Won {
                         transaction,
                         claim,
                         won,
                     }) => {
-                        let guard = Guard::new(Arc::clone(shared), call, running, transaction, claim, won, span);
+                        if let Some(called) = &called {
+                            called.runs();
+                        }
+                        let guard = Guard::new(Arc::clone(shared), call, called, transaction, claim, won, span);
                         return Ok(Begun::Execute(guard));
                     }
                     Ok(Claimed::TurnedAway(reply)) => {

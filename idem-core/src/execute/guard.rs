@@ -7,7 +7,7 @@ use tracing::{Instrument as _, Span};
 
 use super::attempt::{decline, finish};
 use super::prepared::{Prepared, Won};
-use super::registry::Running;
+use super::registry::Called;
 use super::telemetry::conclude;
 use super::{Done, Shared, send};
 use crate::error::Error;
@@ -40,7 +40,7 @@ pub struct Guard<S: TransactionalStore, T> {
     won: Won,
     span: Span,
     // After the transaction: duplicates are woken when it has ended.
-    _running: Running,
+    _called: Option<Called>,
     result: PhantomData<fn() -> T>,
 }
 
@@ -48,7 +48,7 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
     pub(super) fn new(
         shared: Arc<Shared<S>>,
         call: Prepared,
-        running: Running,
+        called: Option<Called>,
         transaction: S::Transaction<'static>,
         claim: StoreClaim,
         won: Won,
@@ -61,7 +61,7 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             claim,
             won,
             span,
-            _running: running,
+            _called: called,
             result: PhantomData,
         }
     }
@@ -105,7 +105,7 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             claim,
             won,
             span,
-            _running,
+            _called,
             ..
         } = self;
         let result = finish(&shared, &call, transaction, &claim, won, value)
@@ -139,7 +139,7 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             call,
             transaction,
             span,
-            _running,
+            _called,
             ..
         } = self;
         send(shared.store.rollback(transaction)).await?;

@@ -115,6 +115,8 @@ impl Prepared {
             },
         )?;
         entry.reason = Some(reason);
+        // For the auditor to join the refusal with the holder; a refusal takes no place.
+        entry.place = self.place().filter(|_| reason == RefusalReason::OncePer);
         Ok(entry)
     }
 

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -6,31 +7,69 @@ use tokio::sync::Notify;
 
 use crate::key::IdempotencyKey;
 
-/// The keys that are running in this process.
+/// The keys that are being called in this process.
 ///
 /// It spares a duplicate the way to the database and wakes it when the running attempt ends. It is
 /// a hint: whether an effect may run is decided by the claim alone.
 #[derive(Clone, Default)]
-pub(crate) struct Registry(Arc<Mutex<HashMap<IdempotencyKey, Arc<Notify>>>>);
+pub(crate) struct Registry(Arc<Mutex<HashMap<IdempotencyKey, Arc<Entry>>>>);
 
-/// A key that runs until this is dropped.
-pub(crate) struct Running {
+#[derive(Default)]
+struct Entry {
+    /// Whether the claim is won. Until then the call may turn out to be a replay.
+    runs: AtomicBool,
+    changed: Notify,
+}
+
+/// A key that is being called until this is dropped.
+pub(crate) struct Called {
     registry: Registry,
     key: IdempotencyKey,
+    entry: Arc<Entry>,
+}
+
+/// What a new call of a key finds.
+pub(crate) enum Entered {
+    /// Nobody else is calling it, as far as this process knows.
+    First(Called),
+    /// Others called it a moment ago and found that nothing is to be run; ask the store.
+    Settled,
+    /// Its effect is running.
+    Runs,
 }
 
 impl Registry {
-    /// Enters a key; `None` if it is running already.
-    pub(crate) fn enter(&self, key: &IdempotencyKey) -> Option<Running> {
-        let mut running = self.lock();
-        if running.contains_key(key) {
-            return None;
+    /// Enters a key. While another call is claiming it, waits for what that finds: one round trip,
+    /// without a connection of its own.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is held.
+    pub(crate) async fn enter(&self, key: &IdempotencyKey) -> Entered {
+        let mut waited = false;
+        loop {
+            let entry = {
+                let mut calls = self.lock();
+                match calls.get(key) {
+                    None if waited => return Entered::Settled,
+                    None => {
+                        let entry = Arc::<Entry>::default();
+                        calls.insert(key.clone(), Arc::clone(&entry));
+                        return Entered::First(Called {
+                            registry: self.clone(),
+                            key: key.clone(),
+                            entry,
+                        });
+                    }
+                    Some(entry) if entry.runs.load(Ordering::Acquire) => return Entered::Runs,
+                    Some(entry) => Arc::clone(entry),
+                }
+            };
+            waited = true;
+            // A `Notified` hears of everything from its creation on; the claim may have ended just
+            // before it, which is why the wait is short.
+            let _ = tokio::time::timeout(LOOK_AGAIN, entry.changed.notified()).await;
         }
-        running.insert(key.clone(), Arc::default());
-        Some(Running {
-            registry: self.clone(),
-            key: key.clone(),
-        })
     }
 
     /// Waits until the running attempt of `key` ends, `limit` at most. Without one in this process
@@ -40,27 +79,35 @@ impl Registry {
     ///
     /// Nothing is held.
     pub(crate) async fn wait(&self, key: &IdempotencyKey, limit: Duration) {
-        let notify = self.lock().get(key).cloned();
-        match notify {
-            Some(notify) => {
-                // A `Notified` hears of everything from its creation on; the attempt may have ended
-                // just before it, which is why the limit is short.
-                let _ = tokio::time::timeout(limit, notify.notified()).await;
+        let entry = self.lock().get(key).cloned();
+        match entry {
+            Some(entry) => {
+                let _ = tokio::time::timeout(limit, entry.changed.notified()).await;
             }
             None => tokio::time::sleep(limit).await,
         }
     }
 
     // The map is whole after each statement, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, Arc<Notify>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IdempotencyKey, Arc<Entry>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(notify) = self.registry.lock().remove(&self.key) {
-            notify.notify_waiters();
-        }
+impl Called {
+    /// Tells duplicates that the claim is won.
+    pub(crate) fn runs(&self) {
+        self.entry.runs.store(true, Ordering::Release);
+        self.entry.changed.notify_waiters();
     }
 }
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        self.registry.lock().remove(&self.key);
+        self.entry.changed.notify_waiters();
+    }
+}
+
+/// How long a missed notification can cost.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -100,7 +100,7 @@ pub struct Entry {
     pub payload_digest: [u8; 32],
     /// SHA-256 of the outcome's bytes.
     pub outcome_digest: Option<[u8; 32]>,
-    /// The `once_per` place that the entry takes.
+    /// The `once_per` place that the entry takes or, if it is a refusal, asked for.
     pub place: Option<[u8; 32]>,
     /// What the entry says in clear, kept beside it.
     pub detail: Detail,

@@ -247,7 +247,11 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
             attempt: 1
         }
     );
-    let again = kit.store.claim(&mut transaction, &parts.claim).await.expect("a claim sent again");
+    let again = kit
+        .store
+        .claim(&mut transaction, &parts.claim)
+        .await
+        .expect("a claim sent again");
     assert_eq!(again, reply, "a claim sent again by its owner is a no-op");
     let stale = Completion {
         owner: OwnerToken::from_bytes([9; 16]),

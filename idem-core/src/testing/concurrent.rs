@@ -18,6 +18,11 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         one_wins(kit, true),
     )
     .await;
+    kit.case(
+        "replays at the same time all replay",
+        replays_do_not_hinder_each_other(kit),
+    )
+    .await;
     kit.case("a duplicate waits for the outcome", a_duplicate_waits(kit))
         .await;
     kit.case(
@@ -71,6 +76,30 @@ async fn one_wins<S: TransactionalStore + Clone>(kit: &Kit<S>, apart: bool) {
         }
     }
     assert_eq!((executed, ran.get()), (1, 1), "{CLAIMANTS} claimants, one effect");
+}
+
+/// Nobody is told that a key is in flight when it is not: not even by another replay.
+async fn replays_do_not_hinder_each_other<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("replays");
+    kit.run(&intent, Effect::Succeeds).await.expect("the first call runs");
+    let local = LocalSet::new();
+    let tasks: Vec<_> = (0..CLAIMANTS)
+        .map(|_| {
+            let (idem, intent) = (kit.idem.clone(), intent.clone());
+            local.spawn_local(async move {
+                idem.call(&intent)
+                    .transaction(async |_: &mut S::Connection| Ok(0))
+                    .await
+            })
+        })
+        .collect();
+    local.await;
+    for task in tasks {
+        assert_eq!(
+            task.await.expect("no caller panics").expect("it is recorded"),
+            Done::Replayed(7)
+        );
+    }
 }
 
 async fn a_duplicate_waits<S: TransactionalStore + Clone>(kit: &Kit<S>) {

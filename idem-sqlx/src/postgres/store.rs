@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use idem_core::{Error, Tenant, millis};
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqlStr};
 
 use super::sql::Sql;
 use super::{connect_error, store_error};
@@ -45,12 +45,14 @@ type Prepared<'c> = Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send 
 
 /// How long an effect may leave its transaction idle before PostgreSQL ends it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a call waits for a connection of a pool that is made here.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a claim waits for another one where it cannot ask: without advisory locks.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl PgStore {
     /// Opens a pool of up to ten connections on a URL such as `postgres://user@host/database`, and
-    /// brings the tables up to date.
+    /// brings the tables up to date. A call waits up to 10 seconds for a connection.
     ///
     /// # Errors
     ///
@@ -60,10 +62,19 @@ impl PgStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn connect(url: &str) -> Result<Self, Error> {
+        let failed = |source| store_error("connect to PostgreSQL", source);
+        // A pool keeps trying while nobody listens; the first connection tells at once.
+        PgConnection::connect(url)
+            .await
+            .map_err(failed)?
+            .close()
+            .await
+            .map_err(failed)?;
         let pool = PgPoolOptions::new()
+            .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect(url)
             .await
-            .map_err(|source| connect_error("connect to PostgreSQL", source))?;
+            .map_err(failed)?;
         Self::new(pool).migrate().await
     }
 

@@ -105,7 +105,7 @@ const ENTRY: &str = "
 INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
     payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    CASE WHEN $15 IS NOT NULL THEN (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15) END, $16, {now}
+    CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' THEN (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15) END, $16, {now}
 {if};
 INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
     policy_version, approver, salt)

@@ -62,7 +62,10 @@ impl State {
         let place = place.and_then(|place| {
             all()
                 .find(|(entry, _)| {
-                    entry.place.as_ref() == Some(place) && entry.key.tenant() == key.tenant() && entry.key != *key
+                    entry.kind != EntryKind::Refused
+                        && entry.place.as_ref() == Some(place)
+                        && entry.key.tenant() == key.tenant()
+                        && entry.key != *key
                 })
                 .map(|(entry, at)| reference(entry, *at))
         });

@@ -56,3 +56,27 @@ async fn repeated_refusals_do_not_grow_the_ledger() {
     let kinds: Vec<_> = store.entries().iter().map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["executed", "refused", "refused"]);
 }
+
+#[tokio::test]
+async fn a_refusal_names_the_place_and_does_not_take_it() {
+    let store = MemoryStore::new();
+    let idem = Idem::new(store.clone());
+    let first = Intent::new("place").once_per("p");
+    let act = async |_: &mut MemoryConnection| Ok(1);
+    idem.call(&first).transaction(act).await.expect("the place is free");
+    let second = first.case("second");
+    for _ in 0..2 {
+        let error = idem
+            .call(&second)
+            .transaction(act)
+            .await
+            .expect_err("the place is taken");
+        assert_eq!(
+            error.entry().expect("the holder").key,
+            idem.call(&first).key().expect("a key").as_str()
+        );
+    }
+    let entries = store.entries();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0].place, entries[1].place);
+}
