@@ -1,6 +1,8 @@
 //! Binding what both drivers' statements take in the same places.
 
-use idem_core::{Completion, Entry, OutcomeKind, RefusalReason, StoreClaim, millis};
+use idem_core::{
+    Completion, Entry, IdempotencyKey, Outcome, OutcomeKind, Reason, Record, Recovery, Settlement, StoreClaim, millis,
+};
 use sqlx::{Database, Encode, Type, query::Query};
 
 /// A database that takes the types we bind.
@@ -10,6 +12,7 @@ pub(crate) trait Binds: Database {
     fn text<'q>(query: Bound<'q, Self>, value: Option<&str>) -> Bound<'q, Self>;
     fn bytes<'q>(query: Bound<'q, Self>, value: Option<&[u8]>) -> Bound<'q, Self>;
     fn int<'q>(query: Bound<'q, Self>, value: i64) -> Bound<'q, Self>;
+    fn maybe_int<'q>(query: Bound<'q, Self>, value: Option<i64>) -> Bound<'q, Self>;
 }
 
 pub(crate) type Bound<'q, DB> = Query<'q, DB, <DB as Database>::Arguments>;
@@ -19,6 +22,7 @@ where
     for<'t> Option<&'t str>: Encode<'t, DB> + Type<DB>,
     for<'t> Option<&'t [u8]>: Encode<'t, DB> + Type<DB>,
     for<'t> i64: Encode<'t, DB> + Type<DB>,
+    for<'t> Option<i64>: Encode<'t, DB> + Type<DB>,
 {
     fn text<'q>(query: Bound<'q, Self>, value: Option<&str>) -> Bound<'q, Self> {
         query.bind(value)
@@ -31,10 +35,15 @@ where
     fn int<'q>(query: Bound<'q, Self>, value: i64) -> Bound<'q, Self> {
         query.bind(value)
     }
+
+    fn maybe_int<'q>(query: Bound<'q, Self>, value: Option<i64>) -> Bound<'q, Self> {
+        query.bind(value)
+    }
 }
 
 /// `$1` tenant, `$2` key, `$3` fingerprint, `$4` its version, `$5` owner, `$6` step, `$7` run,
-/// `$8` retention in milliseconds, `$9` generation, `$10` attempt, `$11` place.
+/// `$8` retention in milliseconds, `$9` generation, `$10` attempt, `$11` place, `$12` mode, `$13` lease in
+/// milliseconds, `$14` recovery.
 pub(crate) fn claim<'q, DB: Binds>(
     query: Bound<'q, DB>,
     claim: &StoreClaim,
@@ -52,14 +61,25 @@ pub(crate) fn claim<'q, DB: Binds>(
     let query = DB::int(query, millis(claim.retention));
     let query = DB::int(query, generation.into());
     let query = DB::int(query, attempt.into());
-    DB::bytes(query, place.as_ref().map(|place| &place[..]))
+    let query = DB::bytes(query, place.as_ref().map(|place| &place[..]));
+    let query = DB::int(query, claim.lease.is_some().into());
+    let query = DB::maybe_int(query, claim.lease.map(|(lease, _)| millis(lease)));
+    DB::maybe_int(query, claim.lease.map(|(_, recovery)| recovery_number(recovery)))
+}
+
+/// The number that stores keep: how long the downstream remembers, in milliseconds, or -1 to hold.
+fn recovery_number(recovery: Recovery) -> i64 {
+    match recovery {
+        Recovery::Rerun { remembered_for } => millis(remembered_for),
+        Recovery::Hold => -1,
+    }
 }
 
 /// `$1` tenant, `$2` key, `$3` generation, `$4` attempt, `$5` kind, `$6` slot, `$7` action,
 /// `$8` fingerprint, `$9` its version, `$10` step, `$11` run, `$12` payload digest, `$13` outcome
 /// digest, `$14` reason, `$15` place, `$16` commitment; of the detail `$17` subject, `$18` preimage,
 /// `$19` basis, `$20` model, `$21` its version, `$22` prompt, `$23` snapshot, `$24` policy,
-/// `$25` approver, `$26` salt.
+/// `$25` approver, `$26` salt; `$27` references, `$28` freed place.
 pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound<'q, DB> {
     let query = DB::text(query, Some(entry.key.tenant().as_str()));
     let query = DB::text(query, Some(entry.key.as_str()));
@@ -74,7 +94,7 @@ pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound
     let query = DB::text(query, entry.run_id.as_deref());
     let query = DB::bytes(query, Some(&entry.payload_digest));
     let query = DB::bytes(query, entry.outcome_digest.as_ref().map(|digest| &digest[..]));
-    let query = DB::text(query, entry.reason.map(RefusalReason::as_str));
+    let query = DB::text(query, entry.reason.map(Reason::as_str));
     let query = DB::bytes(query, entry.place.as_ref().map(|place| &place[..]));
     let detail = &entry.detail;
     let basis = detail.columns();
@@ -91,18 +111,65 @@ pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound
     let query = DB::text(query, basis.and_then(|basis| basis.retrieval_snapshot_id.as_deref()));
     let query = DB::text(query, basis.map(|basis| &*basis.policy_version));
     let query = DB::text(query, basis.and_then(|basis| basis.approver.as_deref()));
-    DB::bytes(query, Some(detail.salt()))
+    let query = DB::bytes(query, Some(detail.salt()));
+    let query = DB::text(query, entry.references.as_deref());
+    DB::bytes(query, entry.freed_place.as_ref().map(|place| &place[..]))
 }
 
-/// After the entry: `$27` owner, `$28` outcome kind, `$29` outcome, `$30` its type, `$31` its codec.
+/// After the entry: `$29` owner, `$30` outcome kind, `$31` outcome, `$32` its type, `$33` its codec,
+/// `$34` retention in milliseconds.
 pub(crate) fn completion<'q, DB: Binds>(query: Bound<'q, DB>, completion: &Completion) -> Bound<'q, DB> {
     let query = entry(query, &completion.entry);
-    let outcome = &completion.outcome;
     let query = DB::bytes(query, Some(completion.owner.as_bytes()));
-    let query = DB::int(query, outcome_kind(outcome.kind()));
-    let query = DB::bytes(query, outcome.bytes());
-    let query = DB::text(query, Some(outcome.type_tag()));
-    DB::text(query, Some(outcome.codec()))
+    let query = outcome(query, Some(&completion.outcome));
+    DB::int(query, millis(completion.retention))
+}
+
+/// Kind, bytes, type and codec.
+fn outcome<'q, DB: Binds>(query: Bound<'q, DB>, outcome: Option<&Outcome>) -> Bound<'q, DB> {
+    let query = DB::maybe_int(query, outcome.map(|outcome| outcome_kind(outcome.kind())));
+    let query = DB::bytes(query, outcome.and_then(Outcome::bytes));
+    let query = DB::text(query, outcome.map(Outcome::type_tag));
+    DB::text(query, outcome.map(Outcome::codec))
+}
+
+/// `$1` tenant, `$2` key, `$3` owner; then `$4` lease or retention in milliseconds, and of a resolution `$5`
+/// outcome kind, `$6` outcome, `$7` its type, `$8` its codec.
+pub(crate) fn settlement<'q, DB: Binds>(
+    query: Bound<'q, DB>,
+    key: &IdempotencyKey,
+    event: &Settlement,
+) -> Bound<'q, DB> {
+    let query = DB::text(query, Some(key.tenant().as_str()));
+    let query = DB::text(query, Some(key.as_str()));
+    match event {
+        Settlement::Fail { owner } => DB::bytes(query, Some(owner.as_bytes())),
+        Settlement::Release { owner, retention: span } | Settlement::Renew { owner, lease: span } => {
+            DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*span))
+        }
+        Settlement::Resolve {
+            outcome: result,
+            owner,
+            retention,
+        } => {
+            let query = DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*retention));
+            outcome(query, result.as_ref())
+        }
+    }
+}
+
+/// `$1` tenant, `$2` key, `$3` fingerprint, `$4` its version, `$5` recovery of the claimant, or NULL; of the
+/// record that was seen `$6` its attempt, `$7` its generation, `$8` its owner.
+pub(crate) fn hold<'q, DB: Binds>(query: Bound<'q, DB>, claim: &StoreClaim, seen: &Record) -> Bound<'q, DB> {
+    let StoreClaim { key, claim, .. } = claim;
+    let query = DB::text(query, Some(key.tenant().as_str()));
+    let query = DB::text(query, Some(key.as_str()));
+    let query = DB::bytes(query, Some(claim.fingerprint.as_bytes()));
+    let query = DB::int(query, claim.fingerprint.version().into());
+    let query = DB::maybe_int(query, claim.lease.map(|(_, recovery)| recovery_number(recovery)));
+    let query = DB::int(query, seen.attempt.into());
+    let query = DB::int(query, seen.generation.into());
+    DB::bytes(query, Some(seen.owner.as_bytes()))
 }
 
 fn outcome_kind(kind: OutcomeKind) -> i64 {

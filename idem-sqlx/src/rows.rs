@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use idem_core::{
-    Claim, EntryKind, Error, Event, Fingerprint, LedgerRef, Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery,
-    Reply, Standing, Status, Timestamp, View, transition,
+    Claim, Completed, Completion, EntryKind, Error, ErrorKind, Event, Fingerprint, LedgerRef, Mode, Outcome,
+    OutcomeKind, OwnerToken, Record, Recovery, Reply, Retry, Settlement, Standing, Status, Timestamp, View, transition,
 };
 
 use crate::error::corrupt;
@@ -46,6 +46,42 @@ pub(crate) fn decide(view: &View, claim: &Claim) -> Result<Reply, Error> {
     let (_, reply) = transition(view.record.clone(), &view.ledger, Event::Claim(claim.clone()), view.now)
         .map_err(|illegal| corrupt("the stored record contradicts itself").with_source(illegal))?;
     Ok(reply)
+}
+
+/// What a settlement is answered, from what stands after it.
+pub(crate) fn settled(view: View, event: &Settlement, changed: bool) -> Result<Reply, Error> {
+    match (view.record, changed) {
+        (Some(record), true) if record.status == Status::Unknown => Ok(Reply::OutcomeUnknown {
+            generation: record.generation,
+            attempt: record.attempt,
+        }),
+        (_, true) => Ok(Reply::Done),
+        (record, false) => {
+            let before = record
+                .as_ref()
+                .map(|record| (record.status, record.owner, record.lease_until));
+            let (record, reply) = transition(record, &view.ledger, Event::Settle(event.clone()), view.now)
+                .map_err(|illegal| corrupt("the stored record contradicts itself").with_source(illegal))?;
+            if before
+                == record
+                    .as_ref()
+                    .map(|record| (record.status, record.owner, record.lease_until))
+            {
+                return Ok(reply);
+            }
+            // The statement did not see what the view sees now, so it has to be sent again.
+            let changed = Error::new(ErrorKind::Store, "the record has changed in between");
+            Err(changed.with_retry(Retry::Transaction))
+        }
+    }
+}
+
+/// Whether a completion that wrote nothing had been written before: it was sent again.
+pub(crate) fn completed(view: View, completion: &Completion) -> Completed {
+    match view.record {
+        Some(record) if record.status == Status::Completed && record.owner == completion.owner => Completed::Done,
+        _ => Completed::Stale,
+    }
 }
 
 /// The record in a row, if there is one: every record has a status.

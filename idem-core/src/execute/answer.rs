@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::Done;
 use super::prepared::Prepared;
 use crate::error::{Error, ErrorKind};
-use crate::ledger::{LedgerRef, RefusalReason};
+use crate::ledger::{LedgerRef, Reason};
 use crate::record::{Outcome, OutcomeKind};
 use crate::state::Reply;
 
@@ -15,11 +15,11 @@ use crate::state::Reply;
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// The reason to put on record when a reply turns an attempt away.
-pub(crate) fn refusal_of(reply: &Reply) -> Option<RefusalReason> {
+pub(crate) fn refusal_of(reply: &Reply) -> Option<Reason> {
     match reply {
-        Reply::Mismatch => Some(RefusalReason::Mismatch),
-        Reply::PlaceTaken(_) => Some(RefusalReason::OncePer),
-        Reply::Revoked(_) => Some(RefusalReason::Revoked),
+        Reply::Mismatch => Some(Reason::Mismatch),
+        Reply::PlaceTaken(_) => Some(Reason::OncePer),
+        Reply::Revoked(_) => Some(Reason::Revoked),
         _ => None,
     }
 }
@@ -35,7 +35,7 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
             ErrorKind::Mismatch,
             format!("`{action}` was asked for under key {key} with another payload; nothing was run. Send the first payload again, or choose another key if this is another effect"),
         )),
-        Reply::OutcomeUnknown => Err(Error::new(
+        Reply::OutcomeUnknown { .. } => Err(Error::new(
             ErrorKind::OutcomeUnknown,
             format!("an attempt of `{action}` under key {key} may have had its effect; find out and resolve it before anything is run again"),
         )),

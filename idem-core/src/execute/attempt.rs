@@ -16,10 +16,10 @@ use super::registry::{Called, Entered};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::error::{Error, ErrorKind, Retry};
-use crate::ledger::{LedgerView, RefusalReason};
+use crate::ledger::{LedgerView, Reason};
 use crate::record::{Outcome, OutcomeKind};
 use crate::state::{Event, Reply, Status, transition};
-use crate::store::{Completed, StoreClaim, TransactionalStore, View};
+use crate::store::{Completed, Store, StoreClaim, TransactionalStore, View};
 
 /// Runs `effect` in a transaction of its own, or answers from the record.
 pub(crate) async fn attempt<S, T, F>(shared: &Shared<S>, call: &Prepared, effect: F) -> Result<Done<T>, Error>
@@ -93,7 +93,7 @@ pub(crate) async fn claim<S: TransactionalStore>(
     let claim = call.claim()?;
     let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
     point("begun");
-    let reply = match send(shared.store.claim(&mut transaction, &claim)).await {
+    let reply = match send(shared.store.claim_in(&mut transaction, &claim)).await {
         Ok(reply) => reply,
         Err(error) => {
             // What is left of it would be in the way of the next attempt, on another connection.
@@ -177,7 +177,7 @@ async fn record<S: TransactionalStore>(
     outcome: Outcome,
 ) -> Result<Recorded, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match send(shared.store.complete(&mut transaction, &completion)).await {
+    match send(shared.store.complete_in(&mut transaction, &completion)).await {
         Ok(Completed::Done) => {}
         Ok(Completed::Stale) => {
             send(shared.store.rollback(transaction)).await?;
@@ -279,7 +279,7 @@ async fn probe<S: TransactionalStore>(shared: &Shared<S>, call: &Prepared) -> Re
 }
 
 /// Answers a claim that was not won, after the refusal is on record.
-pub(crate) async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
+pub(crate) async fn turned_away<S: Store, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
     reply: Reply,
@@ -292,25 +292,18 @@ pub(crate) async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
 
 /// Appends a refusal in a transaction of its own. The caller is told of a refusal only when it is on
 /// record.
-async fn put_refusal<S: TransactionalStore>(
-    shared: &Shared<S>,
-    call: &Prepared,
-    reason: RefusalReason,
-) -> Result<(), Error> {
+async fn put_refusal<S: Store>(shared: &Shared<S>, call: &Prepared, reason: Reason) -> Result<(), Error> {
     if !shared.store.capabilities().ledger {
         return Ok(());
     }
-    let entry = call.refusal(reason)?;
-    let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
-    send(shared.store.refuse(&mut transaction, &entry)).await?;
-    send(shared.store.commit(transaction)).await
+    shared.store.append(&call.refusal(reason)?).await
 }
 
 /// An effect's own error, after the roll-back. That its own connection is `broken` is known from the
 /// roll-back; an error alone may tell of another connection, which the effect has used beside it.
 pub(crate) fn failed<S: TransactionalStore>(store: &S, call: &Prepared, verdict: Verdict, broken: bool) -> Error {
     let source = match verdict {
-        Verdict::Failed(source) => source,
+        Verdict::Failed(source) | Verdict::NothingHappened(source) => source,
         Verdict::Unencodable(source) => return unencodable(call, source),
         Verdict::Final(_) => return Error::new(ErrorKind::Misuse, "a final error was not recorded"),
     };

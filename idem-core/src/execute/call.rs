@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
 };
-use crate::store::TransactionalStore;
+use crate::store::{Store, TransactionalStore};
 
 /// One call being described: what belongs to it beside its input, and how it ends.
 ///
@@ -309,9 +309,9 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         result
     }
 
-    fn prepare(self) -> Result<(&'a Arc<Shared<S>>, Prepared), Error>
+    pub(super) fn prepare(self) -> Result<(&'a Arc<Shared<S>>, Prepared), Error>
     where
-        S: TransactionalStore,
+        S: Store,
         I: Idempotent,
     {
         let mut derived = derive(self.input, self.tenant).map_err(invalid_key)?;

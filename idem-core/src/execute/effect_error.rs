@@ -40,8 +40,10 @@ pub(crate) enum Verdict {
     Final(Outcome),
     /// The value of a final error could not be encoded.
     Unencodable(serde_json::Error),
-    /// Roll back and report.
+    /// Roll back and report; outside of a transaction it is not known what happened.
     Failed(Source),
+    /// Nothing happened, anywhere.
+    NothingHappened(Source),
 }
 
 impl EffectError {
@@ -68,7 +70,8 @@ impl EffectError {
         match self.0 {
             Cause::Final(Ok(outcome)) => Verdict::Final(outcome),
             Cause::Final(Err(source)) => Verdict::Unencodable(source),
-            Cause::Failed(source) | Cause::NothingHappened(source) => Verdict::Failed(source),
+            Cause::Failed(source) => Verdict::Failed(source),
+            Cause::NothingHappened(source) => Verdict::NothingHappened(source),
         }
     }
 }

@@ -55,7 +55,7 @@ async fn claim<S: TransactionalStore>(
     savepoint: &mut S::Transaction<'_>,
 ) -> Result<Result<(StoreClaim, Won), Reply>, Error> {
     let claim = call.claim()?;
-    match send(shared.store.claim(savepoint, &claim)).await? {
+    match send(shared.store.claim_in(savepoint, &claim)).await? {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             Ok(Ok((claim, Won { generation, attempt })))
@@ -74,7 +74,7 @@ async fn record<S: TransactionalStore>(
     outcome: Outcome,
 ) -> Result<Completed, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match send(shared.store.complete(&mut savepoint, &completion)).await {
+    match send(shared.store.complete_in(&mut savepoint, &completion)).await {
         Ok(Completed::Done) => {
             point("completed");
             send(shared.store.commit(savepoint)).await?;
@@ -121,7 +121,7 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
     if let Some(reason) = answer::refusal_of(&reply)
         && shared.store.capabilities().ledger
     {
-        send(shared.store.refuse(&mut savepoint, &call.refusal(reason)?)).await?;
+        send(shared.store.append_in(&mut savepoint, &call.refusal(reason)?)).await?;
         send(shared.store.commit(savepoint)).await?;
     } else {
         // A claim that gave up waiting for a lock has aborted everything since the savepoint.

@@ -4,35 +4,44 @@ mod answer;
 mod attempt;
 mod call;
 mod done;
+mod effect;
 mod effect_error;
 mod guard;
 mod join;
+mod lease;
+mod leased;
 mod prepared;
 mod registry;
 mod retrying;
 mod scope;
 mod settings;
 mod telemetry;
+mod tracker;
 
 #[cfg(test)]
 mod tests;
 
 pub use call::Call;
 pub use done::Done;
+pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
+pub use leased::{Leased, LeasedGuard};
 pub use settings::Settings;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::key::{FromType, Idempotent, IdempotentFields, TenantKnown};
-use crate::store::TransactionalStore;
+use crate::record::Recovery;
+use crate::store::{Store, TransactionalStore};
 use registry::Registry;
+use tracker::Tracker;
 
 /// The front door: runs effects through a store so that each happens once.
 ///
@@ -53,6 +62,7 @@ pub(crate) struct Shared<S> {
     pub(crate) store: S,
     pub(crate) settings: Settings,
     pub(crate) registry: Registry,
+    pub(crate) tracker: Tracker,
 }
 
 impl<S> Idem<S> {
@@ -78,6 +88,7 @@ impl<S> Idem<S> {
                 store,
                 settings,
                 registry: Registry::default(),
+                tracker: Tracker::default(),
             }),
         }
     }
@@ -86,6 +97,18 @@ impl<S> Idem<S> {
     #[must_use]
     pub fn store(&self) -> &S {
         &self.shared.store
+    }
+
+    /// Waits until the outside effects that run in this process have ended, `limit` at most, and returns
+    /// how many still run. Stop accepting work first.
+    ///
+    /// What still runs when the process ends is left to the end of its lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the wait and nothing else.
+    pub async fn drain(&self, limit: Duration) -> usize {
+        self.shared.tracker.drain(limit).await
     }
 
     /// Begins to describe one call: tenant, step, run, basis, wait, and how it ends.
@@ -123,6 +146,30 @@ impl<S> Idem<S> {
 /// could be spawned or made in a handler.
 pub(crate) fn send<'f, T>(future: impl Future<Output = T> + Send + 'f) -> Pin<Box<dyn Future<Output = T> + Send + 'f>> {
     Box::pin(future)
+}
+
+impl<S: Store> Idem<S> {
+    /// Runs an outside effect under a claim with a lease.
+    ///
+    /// Shorthand for [`call(input)`](Self::call)[`.run(recovery, effect)`](Call::run), which has the
+    /// details.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::run`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Call::run`].
+    pub async fn run<I, T, F, Fut>(&self, input: &I, recovery: Recovery, effect: F) -> Result<Done<T>, Error>
+    where
+        I: Idempotent + TenantKnown<FromType> + ?Sized,
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnOnce(Effect) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, EffectError>> + Send + 'static,
+    {
+        self.call(input).run(recovery, effect).await
+    }
 }
 
 impl<S> Clone for Idem<S> {

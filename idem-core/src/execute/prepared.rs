@@ -1,10 +1,12 @@
 use std::time::Duration;
 
 use super::Shared;
+use super::effect::Effect;
+use super::lease::Held;
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
-use crate::ledger::{Detail, Entry, EntryKind, RefusalReason, find_basis};
-use crate::record::{Outcome, OutcomeKind, OwnerToken};
+use crate::ledger::{Detail, Entry, EntryKind, Reason, find_basis};
+use crate::record::{Outcome, OutcomeKind, OwnerToken, Recovery};
 use crate::state::Claim;
 use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
 
@@ -102,11 +104,73 @@ impl Prepared {
         Ok(Completion {
             owner: claim.claim.owner,
             outcome,
+            retention: claim.claim.retention,
             entry,
         })
     }
 
-    pub(crate) fn refusal(&self, reason: RefusalReason) -> Result<Entry, Error> {
+    /// A downstream that remembers the key for longer than we do would be asked to repeat what is
+    /// forgotten here.
+    pub(crate) fn check_recovery(&self, recovery: Recovery) -> Result<(), Error> {
+        match recovery {
+            Recovery::Rerun { remembered_for } if remembered_for > self.retention => {
+                let message = format!(
+                    "the downstream remembers the key for {remembered_for:?}, but outcomes would be kept for {:?}; raise the retention",
+                    self.retention
+                );
+                Err(Error::new(ErrorKind::Misuse, message))
+            }
+            Recovery::Rerun { .. } | Recovery::Hold => Ok(()),
+        }
+    }
+
+    /// A claim of a new attempt with a lease.
+    pub(crate) fn leased_claim(&self, lease: Duration, recovery: Recovery) -> Result<StoreClaim, Error> {
+        let mut claim = self.claim()?;
+        claim.claim.lease = Some((lease, recovery));
+        Ok(claim)
+    }
+
+    /// The entry that is committed with a leased claim; it takes the place.
+    pub(crate) fn intended(&self) -> Result<Entry, Error> {
+        let mut entry = self.entry(
+            EntryKind::Intended,
+            Won {
+                generation: 1,
+                attempt: 1,
+            },
+        )?;
+        entry.place = self.place();
+        Ok(entry)
+    }
+
+    pub(crate) fn leased_completion(
+        &self,
+        held: &Held,
+        effect: &Effect,
+        outcome: Outcome,
+    ) -> Result<Completion, Error> {
+        let mut completion = self.completion(&held.claim, held.won, outcome)?;
+        let entry = &mut completion.entry;
+        // The `intended` entry holds the place. What did not happen frees it.
+        entry.place = None;
+        entry.freed_place = self.place().filter(|_| entry.kind == EntryKind::Declined);
+        let references = effect.references();
+        if !references.is_empty() {
+            entry.references = serde_json::to_string(&references).ok();
+        }
+        Ok(completion)
+    }
+
+    /// The entry of an attempt that is known to have had no effect.
+    pub(crate) fn nothing_happened(&self, won: Won) -> Result<Entry, Error> {
+        let mut entry = self.entry(EntryKind::Resolved, won)?;
+        entry.reason = Some(Reason::NothingHappened);
+        entry.freed_place = self.place();
+        Ok(entry)
+    }
+
+    pub(crate) fn refusal(&self, reason: Reason) -> Result<Entry, Error> {
         let mut entry = self.entry(
             EntryKind::Refused,
             Won {
@@ -116,11 +180,11 @@ impl Prepared {
         )?;
         entry.reason = Some(reason);
         // For the auditor to join the refusal with the holder; a refusal takes no place.
-        entry.place = self.place().filter(|_| reason == RefusalReason::OncePer);
+        entry.place = self.place().filter(|_| reason == Reason::OncePer);
         Ok(entry)
     }
 
-    fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
+    pub(crate) fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
         let derived = &self.derived;
         // A canonical form is UTF-8, so nothing is lost.
         let preimage = String::from_utf8_lossy(&derived.preimage).into_owned();
@@ -137,6 +201,8 @@ impl Prepared {
             payload_digest: derived.payload_digest,
             outcome_digest: None,
             place: None,
+            freed_place: None,
+            references: None,
             detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,
         })
     }

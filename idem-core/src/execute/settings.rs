@@ -2,6 +2,9 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
 
+/// Below this a renewal cannot be relied on to arrive in time.
+const SHORTEST_LEASE: Duration = Duration::from_millis(10);
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How calls behave unless they say otherwise.
@@ -22,6 +25,7 @@ pub struct Settings {
     pub(crate) retention: Duration,
     pub(crate) replay_window: Duration,
     pub(crate) wait: Duration,
+    pub(crate) lease: Duration,
     pub(crate) probe: bool,
     pub(crate) max_outcome_bytes: usize,
     pub(crate) max_retries: u32,
@@ -33,6 +37,7 @@ impl Default for Settings {
             retention: 90 * DAY,
             replay_window: Duration::ZERO,
             wait: Duration::ZERO,
+            lease: Duration::from_secs(30),
             probe: false,
             max_outcome_bytes: 1024 * 1024,
             max_retries: 10,
@@ -68,6 +73,15 @@ impl Settings {
         self
     }
 
+    /// How long a claim for an outside effect holds without being renewed. It is renewed at a third of
+    /// this, so an effect may take longer; after a crash this is how long a duplicate is told that one
+    /// is in flight. Default: 30 seconds.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
     /// Whether a call first looks for a recorded outcome before it opens a transaction. Default: no.
     ///
     /// It costs one statement on a first execution and makes a replay one statement instead of four.
@@ -96,6 +110,20 @@ impl Settings {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.lease < SHORTEST_LEASE {
+            let message = format!(
+                "a lease of {:?} ends before it can be renewed; set at least {SHORTEST_LEASE:?}",
+                self.lease
+            );
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        if self.retention < self.lease {
+            let message = format!(
+                "outcomes would be kept for {:?}, shorter than a lease of {:?}; raise the retention",
+                self.retention, self.lease
+            );
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
         self.check_retention(self.retention)
     }
 

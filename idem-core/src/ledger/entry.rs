@@ -12,7 +12,7 @@ pub enum EntryKind {
     Executed,
     /// The effect ended in a final error.
     Declined,
-    /// An attempt was turned away; see [`RefusalReason`].
+    /// An attempt was turned away; see [`Reason`].
     Refused,
     /// It became unknown whether the effect happened.
     Unknown,
@@ -52,18 +52,20 @@ impl EntryKind {
     }
 }
 
-/// Why an attempt was turned away.
+/// Why an entry says what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RefusalReason {
+pub enum Reason {
     /// The key is bound to another request.
     Mismatch,
     /// Another key holds the `once_per` place.
     OncePer,
     /// The effect was done and undone.
     Revoked,
+    /// The owner of the attempt knows that it had no effect.
+    NothingHappened,
 }
 
-impl RefusalReason {
+impl Reason {
     /// The word that stores keep.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -71,6 +73,7 @@ impl RefusalReason {
             Self::Mismatch => "mismatch",
             Self::OncePer => "once_per",
             Self::Revoked => "revoked",
+            Self::NothingHappened => "nothing_happened",
         }
     }
 }
@@ -86,8 +89,8 @@ pub struct Entry {
     pub attempt: u32,
     /// What the entry says.
     pub kind: EntryKind,
-    /// Why, if the kind is [`Refused`](EntryKind::Refused).
-    pub reason: Option<RefusalReason>,
+    /// Why, where the kind does not say.
+    pub reason: Option<Reason>,
     /// The action.
     pub action: String,
     /// The fingerprint of the attempt.
@@ -102,6 +105,10 @@ pub struct Entry {
     pub outcome_digest: Option<[u8; 32]>,
     /// The `once_per` place that the entry takes or, if it is a refusal, asked for.
     pub place: Option<[u8; 32]>,
+    /// The `once_per` place that the entry frees.
+    pub freed_place: Option<[u8; 32]>,
+    /// What downstream systems call the effect, as JSON: pairs of system and id.
+    pub references: Option<String>,
     /// What the entry says in clear, kept beside it.
     pub detail: Detail,
 }
@@ -115,23 +122,25 @@ impl Entry {
     pub fn slot(&self) -> String {
         match (self.kind, self.reason) {
             (EntryKind::Refused, reason) => {
-                let mut slot = reason.map_or("", RefusalReason::as_str).to_owned();
+                let mut slot = reason.map_or("", Reason::as_str).to_owned();
                 slot.push(':');
-                for byte in self.fingerprint.as_bytes() {
-                    // Writing to a String cannot fail.
-                    let _ = write!(slot, "{byte:02x}");
-                }
+                slot.push_str(&hex(self.fingerprint.as_bytes()));
                 slot
             }
             (EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened, _) => String::new(),
-            // A declined outcome may expire and be declined anew; leased attempts come more than once.
-            (EntryKind::Intended | EntryKind::Declined | EntryKind::Unknown | EntryKind::Resolved, _) => {
-                let mut slot = String::with_capacity(32);
-                for byte in self.detail.salt() {
-                    let _ = write!(slot, "{byte:02x}");
-                }
-                slot
-            }
+            // One for each attempt, however often its claim is sent or its outcome asked for.
+            (EntryKind::Intended | EntryKind::Unknown, _) => self.attempt.to_string(),
+            // A final error may expire and be recorded anew; an outcome may be resolved in every attempt.
+            (EntryKind::Declined | EntryKind::Resolved, _) => hex(self.detail.salt()),
         }
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }

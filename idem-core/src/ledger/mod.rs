@@ -6,7 +6,7 @@ mod entry;
 pub(crate) use detail::find_basis;
 
 pub use detail::Detail;
-pub use entry::{Entry, EntryKind, RefusalReason};
+pub use entry::{Entry, EntryKind, Reason};
 
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;

@@ -34,6 +34,27 @@ pub enum Event {
         /// How long it is kept, from now on.
         retention: Duration,
     },
+    /// The attempt goes on or ends without an outcome of its own.
+    Settle(Settlement),
+    /// A completed effect was undone.
+    Revoke {
+        /// How long the revoked record is kept, from now on.
+        retention: Duration,
+    },
+    /// A revoked effect may happen once more, in the next generation.
+    Reopen {
+        /// The generation that the caller saw revoked.
+        expected_generation: u32,
+        /// A new token, so that no old owner can act on the new generation.
+        owner: OwnerToken,
+        /// How long the reopened record is kept, from now on.
+        retention: Duration,
+    },
+}
+
+/// What becomes of an attempt beside its completion.
+#[derive(Clone, Debug)]
+pub enum Settlement {
     /// The owner does not know whether the effect happened.
     Fail {
         /// The token of the claim.
@@ -60,20 +81,6 @@ pub enum Event {
         /// A new token, so that the old owner is fenced out.
         owner: OwnerToken,
         /// How long the resolved record is kept, from now on.
-        retention: Duration,
-    },
-    /// A completed effect was undone.
-    Revoke {
-        /// How long the revoked record is kept, from now on.
-        retention: Duration,
-    },
-    /// A revoked effect may happen once more, in the next generation.
-    Reopen {
-        /// The generation that the caller saw revoked.
-        expected_generation: u32,
-        /// A new token, so that no old owner can act on the new generation.
-        owner: OwnerToken,
-        /// How long the reopened record is kept, from now on.
         retention: Duration,
     },
 }

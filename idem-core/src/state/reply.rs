@@ -23,7 +23,12 @@ pub enum Reply {
     /// The key is bound to another request.
     Mismatch,
     /// The effect may have happened; somebody has to say.
-    OutcomeUnknown,
+    OutcomeUnknown {
+        /// The generation of the attempt whose outcome is unknown.
+        generation: u32,
+        /// Its number.
+        attempt: u32,
+    },
     /// The ledger holds this key's effect, though the record is gone.
     AlreadyExecuted(LedgerRef),
     /// Another key holds the `once_per` place.

@@ -87,6 +87,14 @@ fn reply(record: Option<Record>, ledger: &LedgerView, event: Event, now: Timesta
     transition(record, ledger, event, now).expect("legal").1
 }
 
+fn unknown() -> Reply {
+    unknown_at(1)
+}
+
+fn unknown_at(attempt: u32) -> Reply {
+    Reply::OutcomeUnknown { generation: 1, attempt }
+}
+
 fn claimed(attempt: u32) -> Reply {
     Reply::Claimed { generation: 1, attempt }
 }
@@ -105,7 +113,7 @@ fn a_committed_transactional_claim_without_outcome_is_unknown() {
     let (record, _) = after([Event::Claim(claim(1, 1))]);
     assert_eq!(
         reply(record, &LedgerView::default(), Event::Claim(claim(2, 1)), NOW),
-        Reply::OutcomeUnknown
+        unknown()
     );
 }
 
@@ -115,7 +123,10 @@ fn a_mismatch_is_judged_before_everything_else_and_changes_nothing() {
         vec![Event::Claim(claim(1, 1))],
         vec![leased(1, rerun())],
         vec![Event::Claim(claim(1, 1)), complete(1)],
-        vec![leased(1, Recovery::Hold), Event::Fail { owner: owner(1) }],
+        vec![
+            leased(1, Recovery::Hold),
+            Event::Settle(Settlement::Fail { owner: owner(1) }),
+        ],
         vec![
             Event::Claim(claim(1, 1)),
             complete(1),
@@ -189,7 +200,7 @@ fn after_the_lease_a_rerun_is_taken_over_within_its_horizon_and_unknown_beyond()
         NOW.after(2 * HOUR),
     )
     .unwrap();
-    assert_eq!((told, next.unwrap().status), (Reply::OutcomeUnknown, Status::Unknown));
+    assert_eq!((told, next.unwrap().status), (unknown_at(2), Status::Unknown));
 }
 
 #[test]
@@ -198,7 +209,7 @@ fn the_stricter_recovery_decides() {
     for (stored, current) in pairs {
         let (record, _) = after([leased(1, stored)]);
         let told = reply(record, &LedgerView::default(), leased(2, current), NOW.after(LEASE));
-        assert_eq!(told, Reply::OutcomeUnknown);
+        assert_eq!(told, unknown());
     }
     let (record, _) = after([leased(1, rerun())]);
     let told = reply(
@@ -209,7 +220,7 @@ fn the_stricter_recovery_decides() {
     );
     assert_eq!(
         told,
-        Reply::OutcomeUnknown,
+        unknown(),
         "a transactional claimant cannot repeat an outside effect"
     );
     let short = Recovery::Rerun { remembered_for: LEASE };
@@ -218,25 +229,39 @@ fn the_stricter_recovery_decides() {
 
 #[test]
 fn class_unknown_holds_or_lets_the_next_attempt_claim_at_once() {
-    let (record, _) = after([leased(1, Recovery::Hold), Event::Fail { owner: owner(1) }]);
+    let (record, _) = after([
+        leased(1, Recovery::Hold),
+        Event::Settle(Settlement::Fail { owner: owner(1) }),
+    ]);
     assert_eq!(record.clone().unwrap().status, Status::Unknown);
     assert_eq!(
         reply(record, &LedgerView::default(), leased(2, rerun()), NOW),
-        Reply::OutcomeUnknown
+        unknown()
     );
-    let (record, told) = after([leased(1, rerun()), Event::Fail { owner: owner(1) }, leased(2, rerun())]);
+    let (record, told) = after([
+        leased(1, rerun()),
+        Event::Settle(Settlement::Fail { owner: owner(1) }),
+        leased(2, rerun()),
+    ]);
     assert_eq!((told, record.unwrap().attempt), (claimed(2), 2));
 }
 
 #[test]
 fn an_unknown_outcome_is_completed_by_a_late_acknowledgement_and_fenced_by_a_resolution() {
-    let unknown = || vec![leased(1, Recovery::Hold), Event::Fail { owner: owner(1) }];
+    let unknown = || {
+        vec![
+            leased(1, Recovery::Hold),
+            Event::Settle(Settlement::Fail { owner: owner(1) }),
+        ]
+    };
     let (record, told) = after(unknown().into_iter().chain([complete(1)]));
     assert_eq!((told, record.unwrap().status), (Reply::Done, Status::Completed));
-    let resolve = |outcome| Event::Resolve {
-        outcome,
-        owner: owner(9),
-        retention: HOUR,
+    let resolve = |outcome| {
+        Event::Settle(Settlement::Resolve {
+            outcome,
+            owner: owner(9),
+            retention: HOUR,
+        })
     };
     let (record, told) = after(unknown().into_iter().chain([resolve(None), complete(1)]));
     assert_eq!((told, record.unwrap().status), (Reply::Stale, Status::Failed));
@@ -253,10 +278,12 @@ fn an_unknown_outcome_is_completed_by_a_late_acknowledgement_and_fenced_by_a_res
 
 #[test]
 fn only_what_is_unknown_can_be_resolved() {
-    let resolve = || Event::Resolve {
-        outcome: None,
-        owner: owner(9),
-        retention: HOUR,
+    let resolve = || {
+        Event::Settle(Settlement::Resolve {
+            outcome: None,
+            owner: owner(9),
+            retention: HOUR,
+        })
     };
     assert!(matches!(after([resolve()]).1, Reply::Refused(_)));
     assert!(matches!(
@@ -273,9 +300,11 @@ fn only_what_is_unknown_can_be_resolved() {
 
 #[test]
 fn a_released_claim_binds_nothing_but_its_counters() {
-    let release = || Event::Release {
-        owner: owner(1),
-        retention: HOUR,
+    let release = || {
+        Event::Settle(Settlement::Release {
+            owner: owner(1),
+            retention: HOUR,
+        })
     };
     let (record, told) = after([
         leased(1, Recovery::Hold),
@@ -289,9 +318,11 @@ fn a_released_claim_binds_nothing_but_its_counters() {
 
 #[test]
 fn renewal_extends_the_lease_of_the_owner_alone() {
-    let renew = |number| Event::Renew {
-        owner: owner(number),
-        lease: HOUR,
+    let renew = |number| {
+        Event::Settle(Settlement::Renew {
+            owner: owner(number),
+            lease: HOUR,
+        })
     };
     let (record, told) = after([leased(1, rerun()), renew(1)]);
     assert_eq!(
@@ -408,12 +439,15 @@ fn claims_in_flight_and_unknown_outcomes_never_expire() {
     let much_later = NOW.after(100_000 * HOUR);
     for events in [
         vec![Event::Claim(claim(1, 1))],
-        vec![leased(1, Recovery::Hold), Event::Fail { owner: owner(1) }],
+        vec![
+            leased(1, Recovery::Hold),
+            Event::Settle(Settlement::Fail { owner: owner(1) }),
+        ],
     ] {
         let (mut record, _) = after(events);
         record.as_mut().unwrap().expires_at = Some(NOW);
         let told = reply(record, &LedgerView::default(), Event::Claim(claim(2, 1)), much_later);
-        assert_eq!(told, Reply::OutcomeUnknown);
+        assert_eq!(told, unknown());
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Claim, Event, Illegal, Reply, Status};
+use super::{Claim, Event, Illegal, Reply, Settlement, Status};
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;
 use crate::ledger::{EntryKind, LedgerRef, LedgerView, Standing};
@@ -37,38 +37,48 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
             Status::Completed => (record, Reply::Done),
             Status::Failed | Status::Revoked => (record, Reply::Stale),
         }),
-        Event::Fail { owner } => by_owner(record, owner, |mut record| match (record.status, record.recovery) {
-            (Status::InFlight, Some(Recovery::Rerun { .. })) => {
-                record.lease_until = Some(now);
-                (record, Reply::Done)
-            }
-            (Status::InFlight, Some(Recovery::Hold) | None) => {
-                hold(&mut record);
-                (record, Reply::Done)
-            }
-            (Status::Unknown, _) => (record, Reply::Done),
-            (Status::Completed | Status::Failed | Status::Revoked, _) => (record, Reply::Stale),
-        }),
-        Event::Release { owner, retention } => by_owner(record, owner, |mut record| match record.status {
-            Status::InFlight | Status::Unknown => {
-                release(&mut record, now.after(retention));
-                (record, Reply::Done)
-            }
-            Status::Failed => (record, Reply::Done),
-            Status::Completed | Status::Revoked => (record, Reply::Stale),
-        }),
-        Event::Renew { owner, lease } => by_owner(record, owner, |mut record| match (record.status, record.mode) {
-            (Status::InFlight, Mode::Leased) => {
-                record.lease_until = Some(now.after(lease));
-                (record, Reply::Done)
-            }
-            _ => (record, Reply::Stale),
-        }),
-        Event::Resolve {
+        Event::Settle(Settlement::Fail { owner }) => {
+            by_owner(record, owner, |mut record| match (record.status, record.recovery) {
+                (Status::InFlight, Some(Recovery::Rerun { .. })) => {
+                    record.lease_until = Some(now);
+                    (record, Reply::Done)
+                }
+                (Status::InFlight, Some(Recovery::Hold) | None) => {
+                    hold(&mut record);
+                    let reply = unknown(&record);
+                    (record, reply)
+                }
+                (Status::Unknown, _) => {
+                    let reply = unknown(&record);
+                    (record, reply)
+                }
+                (Status::Completed | Status::Failed | Status::Revoked, _) => (record, Reply::Stale),
+            })
+        }
+        Event::Settle(Settlement::Release { owner, retention }) => {
+            by_owner(record, owner, |mut record| match record.status {
+                Status::InFlight | Status::Unknown => {
+                    release(&mut record, now.after(retention));
+                    (record, Reply::Done)
+                }
+                Status::Failed => (record, Reply::Done),
+                Status::Completed | Status::Revoked => (record, Reply::Stale),
+            })
+        }
+        Event::Settle(Settlement::Renew { owner, lease }) => {
+            by_owner(record, owner, |mut record| match (record.status, record.mode) {
+                (Status::InFlight, Mode::Leased) => {
+                    record.lease_until = Some(now.after(lease));
+                    (record, Reply::Done)
+                }
+                _ => (record, Reply::Stale),
+            })
+        }
+        Event::Settle(Settlement::Resolve {
             outcome,
             owner,
             retention,
-        } => resolve(record, outcome, owner, now, now.after(retention)),
+        }) => resolve(record, outcome, owner, now, now.after(retention)),
         Event::Revoke { retention } => Ok(revoke(record.filter(live), ledger, now.after(retention))),
         Event::Reopen {
             expected_generation,
@@ -118,7 +128,10 @@ fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timesta
         // The answer to this very claim was lost, and it was sent again.
         Status::InFlight if record.owner == claim.owner => Ok(claimed(record)),
         Status::InFlight => claim_in_flight(record, claim, now),
-        Status::Unknown => Ok((Some(record), Reply::OutcomeUnknown)),
+        Status::Unknown => {
+            let reply = unknown(&record);
+            Ok((Some(record), reply))
+        }
         Status::Completed => match record.outcome.clone() {
             Some(outcome) => Ok((Some(record), Reply::Replay(outcome))),
             None => Err(Illegal::NoOutcome),
@@ -155,7 +168,8 @@ fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
     let (Mode::Leased, Some(lease_until)) = (record.mode, record.lease_until) else {
         // A transactional claim is committed only together with its outcome. One that stands alone
         // was committed by the effect itself, so part of that effect may stand as well.
-        return Ok((Some(record), Reply::OutcomeUnknown));
+        let reply = unknown(&record);
+        return Ok((Some(record), reply));
     };
     if lease_until > now {
         return Ok((
@@ -178,7 +192,8 @@ fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
         }
         Recovery::Rerun { .. } | Recovery::Hold => {
             hold(&mut record);
-            Ok((Some(record), Reply::OutcomeUnknown))
+            let reply = unknown(&record);
+            Ok((Some(record), reply))
         }
     }
 }
@@ -352,6 +367,13 @@ fn release(record: &mut Record, expires_at: Timestamp) {
 fn hold(record: &mut Record) {
     record.status = Status::Unknown;
     record.lease_until = None;
+}
+
+fn unknown(record: &Record) -> Reply {
+    Reply::OutcomeUnknown {
+        generation: record.generation,
+        attempt: record.attempt,
+    }
 }
 
 fn check_version(stored: &Fingerprint, own: &Fingerprint) -> Result<(), Illegal> {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, LedgerView};
@@ -36,6 +38,8 @@ pub struct Completion {
     pub owner: OwnerToken,
     /// What repeats will get.
     pub outcome: Outcome,
+    /// How long it is kept.
+    pub retention: Duration,
     /// The entry, with key, generation and attempt of the claim.
     pub entry: Entry,
 }

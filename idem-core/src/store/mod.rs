@@ -1,5 +1,6 @@
 //! What a store does for the executor.
 
+pub mod atomic;
 mod capabilities;
 mod claim;
 mod memory;

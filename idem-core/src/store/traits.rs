@@ -5,7 +5,7 @@ use super::{Capabilities, Completed, Completion, PlaceDigest, StoreClaim, View};
 use crate::error::{Error, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
-use crate::state::Reply;
+use crate::state::{Reply, Settlement};
 
 /// Keeps records and, where it can, the ledger.
 pub trait Store: Send + Sync + 'static {
@@ -28,12 +28,65 @@ pub trait Store: Send + Sync + 'static {
         key: &IdempotencyKey,
         place: Option<&PlaceDigest>,
     ) -> impl Future<Output = Result<View, Error>> + Send;
+
+    /// Claims a key for an outside effect.
+    ///
+    /// # Contract
+    ///
+    /// One atomic step: the claim, with its lease and recovery, is durable together with the entry
+    /// `intended` when this returns [`Reply::Claimed`], or neither is. Of any number of concurrent
+    /// claimants in any number of processes one wins. A claim that is sent again with its own token is
+    /// a no-op success. Where the lease of another attempt has ended, its recovery and this one's,
+    /// whichever is stricter, decide in the same statement; a record that becomes unknown gets its
+    /// entry.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt); whether the
+    /// claim was made is then unknown until it is sent again.
+    fn claim(&self, claim: &StoreClaim, intended: &Entry) -> impl Future<Output = Result<Reply, Error>> + Send;
+
+    /// Records the outcome of a claim and appends its entry.
+    ///
+    /// # Contract
+    ///
+    /// Both or neither, and only while the token of `completion` owns the record, in flight or unknown;
+    /// otherwise [`Completed::Stale`]. Sent again it is a no-op success.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn complete(&self, completion: &Completion) -> impl Future<Output = Result<Completed, Error>> + Send;
+
+    /// Applies an event that is neither a claim nor a completion, and appends `entry` with it if it makes
+    /// the outcome unknown or takes effect.
+    ///
+    /// # Contract
+    ///
+    /// One atomic step, by token where the event has one. Sent again it is a no-op with the same answer.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn settle(
+        &self,
+        key: &IdempotencyKey,
+        event: &Settlement,
+        entry: Option<&Entry>,
+    ) -> impl Future<Output = Result<Reply, Error>> + Send;
+
+    /// Appends an entry, unless one with the same key, generation, kind and slot is there.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store).
+    fn append(&self, entry: &Entry) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 /// A store whose records can be part of the transaction that has the effect.
 ///
-/// The executor calls, on one transaction: [`begin`](Self::begin), [`claim`](Self::claim), the
-/// effect, [`complete`](Self::complete), [`commit`](Self::commit). Whatever goes wrong before the
+/// The executor calls, on one transaction: [`begin`](Self::begin), [`claim_in`](Self::claim_in), the
+/// effect, [`complete_in`](Self::complete_in), [`commit`](Self::commit). Whatever goes wrong before the
 /// last step, the transaction is dropped or rolled back and nothing of it remains.
 pub trait TransactionalStore: Store {
     /// What effects run their statements on.
@@ -78,7 +131,7 @@ pub trait TransactionalStore: Store {
     /// # Errors
     ///
     /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
-    fn claim(
+    fn claim_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         claim: &StoreClaim,
@@ -95,22 +148,40 @@ pub trait TransactionalStore: Store {
     ///
     /// Kind [`Misuse`](crate::ErrorKind::Misuse) when the effect has ended the transaction or ignored
     /// an error that aborted it, else [`Store`](crate::ErrorKind::Store).
-    fn complete(
+    fn complete_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         completion: &Completion,
     ) -> impl Future<Output = Result<Completed, Error>> + Send;
 
-    /// Appends an entry of kind [`Refused`](crate::EntryKind::Refused), unless the like is there.
+    /// Appends an entry, unless one with the same key, generation, kind and slot is there. After
+    /// [`Completed::PlaceTaken`] the transaction has to be rolled back.
     ///
     /// # Errors
     ///
     /// Kind [`Store`](crate::ErrorKind::Store).
-    fn refuse(
+    fn append_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         entry: &Entry,
-    ) -> impl Future<Output = Result<(), Error>> + Send;
+    ) -> impl Future<Output = Result<Completed, Error>> + Send;
+
+    /// Applies an event that is neither a claim nor a completion.
+    ///
+    /// # Contract
+    ///
+    /// As the transition function says, in one statement whose condition repeats the rule. Sending an
+    /// event again with one's own token is a no-op with the same answer.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn settle_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> impl Future<Output = Result<Reply, Error>> + Send;
 
     /// Commits; when it returns, the commit is acknowledged and durable as the storage defines it.
     ///

@@ -239,7 +239,11 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
     let intent = Intent::new("stale");
     let parts = super::histories::parts(&intent);
     let mut transaction = kit.store.begin(parts.claim.key.tenant()).await.expect("a transaction");
-    let reply = kit.store.claim(&mut transaction, &parts.claim).await.expect("a claim");
+    let reply = kit
+        .store
+        .claim_in(&mut transaction, &parts.claim)
+        .await
+        .expect("a claim");
     assert_eq!(
         reply,
         Reply::Claimed {
@@ -249,7 +253,7 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
     );
     let again = kit
         .store
-        .claim(&mut transaction, &parts.claim)
+        .claim_in(&mut transaction, &parts.claim)
         .await
         .expect("a claim sent again");
     assert_eq!(again, reply, "a claim sent again by its owner is a no-op");
@@ -258,13 +262,19 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
         ..parts.completion.clone()
     };
     assert_eq!(
-        kit.store.complete(&mut transaction, &stale).await.expect("an answer"),
+        kit.store
+            .complete_in(&mut transaction, &stale)
+            .await
+            .expect("an answer"),
         Completed::Stale
     );
     let mut stale = parts.completion.clone();
     stale.entry.generation = 2;
     assert_eq!(
-        kit.store.complete(&mut transaction, &stale).await.expect("an answer"),
+        kit.store
+            .complete_in(&mut transaction, &stale)
+            .await
+            .expect("an answer"),
         Completed::Stale
     );
     kit.store.commit(transaction).await.expect("a commit");

@@ -169,6 +169,8 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         payload_digest: derived.payload_digest,
         outcome_digest: outcome.digest(),
         place: None,
+        freed_place: None,
+        references: None,
         detail: Detail::new(derived.subject, "{}".to_owned(), None).expect("a salt"),
     };
     let claim = Claim {
@@ -185,7 +187,22 @@ pub(super) fn parts(intent: &Intent) -> Parts {
             claim,
             place: None,
         },
-        completion: Completion { owner, outcome, entry },
+        completion: Completion {
+            owner,
+            outcome,
+            retention: Duration::from_secs(3600),
+            entry,
+        },
+    }
+}
+
+/// The entry that goes with a leased claim of an intent.
+pub(super) fn intended(intent: &Intent) -> Entry {
+    let entry = parts(intent).completion.entry;
+    Entry {
+        kind: EntryKind::Intended,
+        outcome_digest: None,
+        ..entry
     }
 }
 

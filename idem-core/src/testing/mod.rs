@@ -20,6 +20,7 @@ mod expiry;
 mod histories;
 mod intent;
 mod joined;
+mod leased;
 
 pub use intent::Intent;
 
@@ -47,6 +48,7 @@ pub async fn transactional_store<S: TransactionalStore + Clone>(store: S) {
     expiry::run(&kit).await;
     concurrent::run(&kit).await;
     histories::run(&kit).await;
+    leased::run(&kit).await;
 }
 
 /// A store under test.

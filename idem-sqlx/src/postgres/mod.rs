@@ -11,7 +11,7 @@ use std::error::Error as StdError;
 
 use idem_core::{
     Capabilities, Completed, Completion, Digest, Entry, Error, ErrorKind, IdempotencyKey, PlaceDigest, Record, Reply,
-    Retry, Store, StoreClaim, Tenant, TransactionalStore, View,
+    Retry, Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic,
 };
 use sqlx::postgres::{PgConnection, PgQueryResult};
 use sqlx::{Executor as _, Postgres, Row as _};
@@ -104,6 +104,17 @@ impl PgStore {
         Ok(true)
     }
 
+    /// Where the lease of the record that was seen has ended, its outcome becomes unknown.
+    async fn hold(&self, transaction: &mut PgTransaction<'_>, claim: &StoreClaim, seen: &Record) -> Result<(), Error> {
+        let query = bind::hold(sqlx::query::<Postgres>(self.sql().hold.clone()), claim, seen);
+        transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("claim the key", source))?;
+        Ok(())
+    }
+
     async fn view_on(
         &self,
         connection: &mut PgConnection,
@@ -154,6 +165,22 @@ impl Store for PgStore {
             .map_err(|source| connect_error("connect to the database", source))?;
         self.view_on(&mut connection, key, place).await
     }
+
+    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+        atomic::claim(self, claim, intended).await
+    }
+
+    async fn complete(&self, completion: &Completion) -> Result<Completed, Error> {
+        atomic::complete(self, completion).await
+    }
+
+    async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entry: Option<&Entry>) -> Result<Reply, Error> {
+        atomic::settle(self, key, event, entry).await
+    }
+
+    async fn append(&self, entry: &Entry) -> Result<(), Error> {
+        atomic::append(self, entry).await
+    }
 }
 
 impl TransactionalStore for PgStore {
@@ -170,7 +197,7 @@ impl TransactionalStore for PgStore {
         PgTransaction::nest(connection).await
     }
 
-    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+    async fn claim_in(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
         match self.insert(transaction, claim, 1).await {
             Ok(true) => {
                 return Ok(Reply::Claimed {
@@ -206,11 +233,17 @@ impl TransactionalStore for PgStore {
                     Reply::InFlight { lease_left: None }
                 })
             }
+            Reply::OutcomeUnknown { generation, attempt } => {
+                if let Some(seen) = &view.record {
+                    self.hold(transaction, claim, seen).await?;
+                }
+                Ok(Reply::OutcomeUnknown { generation, attempt })
+            }
             reply => Ok(reply),
         }
     }
 
-    async fn complete(
+    async fn complete_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         completion: &Completion,
@@ -224,6 +257,10 @@ impl TransactionalStore for PgStore {
             .map(|done: PgQueryResult| done.rows_affected())
         {
             Ok(1) => Ok(Completed::Done),
+            Ok(_) if transaction.claimed().is_none() => {
+                let view = self.view_on(transaction.as_mut(), &completion.entry.key, None).await?;
+                Ok(rows::completed(view, completion))
+            }
             Ok(_) => self.why_stale(transaction).await,
             Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => Ok(Completed::PlaceTaken),
             // in_failed_sql_transaction: the effect went on after an error as if it had not been.
@@ -235,14 +272,36 @@ impl TransactionalStore for PgStore {
         }
     }
 
-    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
-        let query = bind::entry(sqlx::query::<Postgres>(self.sql().refuse.clone()), entry);
-        transaction
+    async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
+        let query = bind::entry(sqlx::query::<Postgres>(self.sql().append.clone()), entry);
+        match transaction.as_mut().execute(query).await {
+            Ok(_) => Ok(Completed::Done),
+            Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => Ok(Completed::PlaceTaken),
+            Err(source) => Err(store_error("append to the ledger", source)),
+        }
+    }
+
+    async fn settle_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> Result<Reply, Error> {
+        let sql = match event {
+            Settlement::Fail { .. } => &self.sql().fail,
+            Settlement::Release { .. } => &self.sql().release,
+            Settlement::Renew { .. } => &self.sql().renew,
+            Settlement::Resolve { .. } => &self.sql().resolve,
+        };
+        let query = bind::settlement(sqlx::query::<Postgres>(sql.clone()), key, event);
+        let done = transaction
             .as_mut()
             .execute(query)
             .await
-            .map_err(|source| store_error("record the refusal", source))?;
-        Ok(())
+            .map_err(|source| store_error("settle a claim", source))?;
+        // What stands now tells what the event has done, or why it has done nothing.
+        let view = self.view_on(transaction.as_mut(), key, None).await?;
+        rows::settled(view, event, done.rows_affected() > 0)
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

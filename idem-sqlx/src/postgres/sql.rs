@@ -10,7 +10,12 @@ pub(super) struct Sql {
     pub(super) reclaim: SqlStr,
     pub(super) view: SqlStr,
     pub(super) complete: SqlStr,
-    pub(super) refuse: SqlStr,
+    pub(super) append: SqlStr,
+    pub(super) hold: SqlStr,
+    pub(super) renew: SqlStr,
+    pub(super) fail: SqlStr,
+    pub(super) release: SqlStr,
+    pub(super) resolve: SqlStr,
 }
 
 impl Sql {
@@ -19,15 +24,21 @@ impl Sql {
     /// won is decided by the unique index.
     pub(super) fn new(names: &Names, advisory: bool) -> Self {
         let lock = if advisory {
-            "pg_try_advisory_xact_lock($12)"
+            "pg_try_advisory_xact_lock($15)"
         } else {
-            "($12::bigint IS NOT NULL)"
+            "($15::bigint IS NOT NULL)"
         };
         let fill = |template: &str| {
             names.statement(
                 &template
                     .replace("{lock}", lock)
-                    .replace("{place_is_free}", PLACE_IS_FREE),
+                    .replace("{place_is_free}", PLACE_IS_FREE)
+                    .replace("{may_rerun}", MAY_RERUN)
+                    .replace("{columns}", COLUMNS)
+                    .replace("{values}", VALUES)
+                    .replace("{is_not_held}", IS_NOT_HELD)
+                    .replace("{freed}", FREED)
+                    .replace("{detail}", DETAIL),
             )
         };
         Self {
@@ -35,7 +46,12 @@ impl Sql {
             reclaim: fill(RECLAIM),
             view: fill(VIEW),
             complete: fill(COMPLETE),
-            refuse: fill(REFUSE),
+            append: fill(APPEND),
+            hold: fill(HOLD),
+            renew: fill(RENEW),
+            fail: fill(FAIL),
+            release: fill(RELEASE),
+            resolve: fill(RESOLVE),
         }
     }
 }
@@ -53,8 +69,9 @@ const PLACE_IS_FREE: &str = "($11::bytea IS NULL OR NOT EXISTS (
 const CLAIM: &str = "
 WITH held AS MATERIALIZED (SELECT {lock} AS got)
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
-    step_id, run_id, created_at, expires_at)
-SELECT $1, $2, $3, $4, 0, 0, $5, $10, $9, $6, $7, now(), now() + $8 * interval '1 millisecond'
+    step_id, run_id, created_at, expires_at, lease_until, recovery)
+SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, now(), now() + $8 * interval '1 millisecond',
+    now() + $13 * interval '1 millisecond', $14
 FROM held
 WHERE held.got
   AND NOT EXISTS (
@@ -65,26 +82,45 @@ WHERE held.got
 ON CONFLICT (tenant, idem_key) DO NOTHING
 RETURNING pg_current_xact_id()::text";
 
-/// Takes over a record that counts as absent or says that nothing happened, if it is still the one
-/// that was seen: `$13` its status, `$14` its attempt, `$15` its generation, `$16` its owner.
+/// Whether the lease of another attempt has ended and both recoveries let the next one run.
+const MAY_RERUN: &str = "(r.recovery >= 0 AND $14 >= 0
+        AND r.created_at + LEAST(r.recovery, $14) * interval '1 millisecond' > statement_timestamp())";
+
+/// Takes over a record that counts as absent, says that nothing happened, or whose lease has ended, if
+/// it is still the one that was seen: `$16` its status, `$17` its attempt, `$18` its generation, `$19`
+/// its owner.
 const RECLAIM: &str = "
 WITH held AS MATERIALIZED (SELECT {lock} AS got)
 UPDATE {record} r SET
-    fingerprint = $3, fingerprint_version = $4, status = 0, mode = 0, recovery = NULL, owner_token = $5, lease_until = NULL,
+    fingerprint = $3, fingerprint_version = $4, status = 0, mode = $12, owner_token = $5,
+    recovery = CASE WHEN r.status = 0 THEN LEAST(r.recovery, $14) ELSE $14 END,
+    lease_until = now() + $13 * interval '1 millisecond',
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
-    outcome_codec = NULL, created_at = now(), completed_at = NULL, expires_at = now() + $8 * interval '1 millisecond'
+    outcome_codec = NULL, created_at = CASE WHEN r.status = 0 THEN r.created_at ELSE now() END, completed_at = NULL,
+    expires_at = now() + $8 * interval '1 millisecond'
 FROM held
 WHERE held.got
   AND r.tenant = $1 AND r.idem_key = $2
-  AND r.status = $13 AND r.attempt = $14 AND r.generation = $15 AND r.owner_token = $16
+  AND r.status = $16 AND r.attempt = $17 AND r.generation = $18 AND r.owner_token = $19
   AND (r.status IN (1, 2, 4) AND r.expires_at <= statement_timestamp()
-    OR r.status = 2 AND (r.generation = 1 OR r.fingerprint = $3 AND r.fingerprint_version = $4))
+    OR r.status = 2 AND (r.generation = 1 OR r.fingerprint = $3 AND r.fingerprint_version = $4)
+    OR r.status = 0 AND r.mode = 1 AND r.lease_until <= statement_timestamp()
+        AND r.fingerprint = $3 AND r.fingerprint_version = $4 AND {may_rerun})
   AND NOT EXISTS (
         SELECT 1 FROM {ledger} e
         WHERE e.tenant = $1 AND e.idem_key = $2
           AND (e.kind IN ('executed', 'revoked') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))
   AND {place_is_free}
 RETURNING pg_current_xact_id()::text";
+
+/// Where a lease has ended and no attempt may follow, the outcome becomes unknown.
+const HOLD: &str = "
+UPDATE {record} r SET status = 3, lease_until = NULL
+WHERE r.tenant = $1 AND r.idem_key = $2 AND r.fingerprint = $3 AND r.fingerprint_version = $4
+  AND r.status = 0 AND r.mode = 1 AND r.lease_until <= statement_timestamp()
+  AND r.attempt = $6 AND r.generation = $7 AND r.owner_token = $8
+  AND NOT coalesce(r.recovery >= 0 AND $5 >= 0
+        AND r.created_at + LEAST(r.recovery, $5) * interval '1 millisecond' > statement_timestamp(), false)";
 
 /// `$1` tenant, `$2` key, `$3` place.
 const VIEW: &str = "
@@ -113,32 +149,69 @@ LEFT JOIN LATERAL (
     WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.place_generation =
         (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $3)) place ON true";
 
-/// The last statement before the commit. Writes three rows or, when the claim of this owner made in
-/// this transaction (`$32`) does not stand, none.
+/// The last statement before the commit. Writes three rows or, when the claim of this owner, made in
+/// this transaction if it is a transactional one (`$35`), does not stand, none.
 const COMPLETE: &str = "
 WITH completed AS (
-    UPDATE {record} SET status = 1, outcome_kind = $28, outcome = $29, outcome_type = $30, outcome_codec = $31, completed_at = now()
-    WHERE tenant = $1 AND idem_key = $2 AND status = 0 AND generation = $3 AND attempt = $4 AND owner_token = $27
-      AND ($32::text IS NULL OR pg_current_xact_id()::text = $32)
+    UPDATE {record} SET status = 1, outcome_kind = $30, outcome = $31, outcome_type = $32, outcome_codec = $33, completed_at = now(),
+        lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $34 * interval '1 millisecond' ELSE expires_at END
+    WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $29
+      AND (mode = 1 OR pg_current_xact_id()::text = $35)
     RETURNING 1),
 entry AS (
-    INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-        CASE WHEN $15::bytea IS NOT NULL THEN (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15) END, $16
-    FROM completed
+    INSERT INTO {ledger} ({columns})
+    SELECT {values} FROM completed
     RETURNING seq)
-INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
-    policy_version, approver, salt)
-SELECT seq, $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26 FROM entry";
+{detail}";
 
-const REFUSE: &str = "
+const APPEND: &str = "
 WITH entry AS (
-    INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-        payload_digest, outcome_digest, reason, place, detail_commitment)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    INSERT INTO {ledger} ({columns})
+    SELECT {values}
     ON CONFLICT (tenant, idem_key, generation, kind, slot) DO NOTHING
     RETURNING seq)
-INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
-    policy_version, approver, salt)
+{detail}";
+
+const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
+        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place";
+
+/// A refusal says which place was asked for, and takes none.
+/// An earlier attempt of the key may hold the place already.
+const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
+            WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
+
+const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15)";
+
+const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+        CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15::bytea END,
+        CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
+        $16, $27, $28";
+
+const DETAIL: &str =
+    "INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256,
+    snapshot_id, policy_version, approver, salt)
 SELECT seq, $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26 FROM entry";
+
+const RENEW: &str = "
+UPDATE {record} SET lease_until = statement_timestamp() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status = 0 AND mode = 1
+RETURNING status::bigint";
+
+const FAIL: &str = "
+UPDATE {record} SET status = CASE WHEN recovery >= 0 THEN 0 ELSE 3 END,
+    lease_until = CASE WHEN recovery >= 0 THEN statement_timestamp() END
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status = 0
+RETURNING status::bigint";
+
+const RELEASE: &str = "
+UPDATE {record} SET status = 2, lease_until = NULL, expires_at = now() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status IN (0, 3)
+RETURNING status::bigint";
+
+const RESOLVE: &str = "
+UPDATE {record} SET status = CASE WHEN $5::bigint IS NULL THEN 2 ELSE 1 END, owner_token = $3, lease_until = NULL,
+    outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
+    completed_at = CASE WHEN $5::bigint IS NULL THEN NULL ELSE now() END, expires_at = now() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= statement_timestamp()))
+ 
+RETURNING status::bigint";

@@ -11,7 +11,7 @@ use std::error::Error as StdError;
 
 use idem_core::{
     Capabilities, Completed, Completion, Entry, Error, IdempotencyKey, LedgerView, PlaceDigest, Record, Reply, Retry,
-    Store, StoreClaim, Tenant, TransactionalStore, View,
+    Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic,
 };
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Executor as _, Sqlite};
@@ -93,6 +93,22 @@ impl SqliteStore {
         Ok(true)
     }
 
+    /// Where the lease of the record that was seen has ended, its outcome becomes unknown.
+    async fn hold(
+        &self,
+        transaction: &mut SqliteTransaction<'_>,
+        claim: &StoreClaim,
+        seen: &Record,
+    ) -> Result<(), Error> {
+        let query = bind::hold(sqlx::query::<Sqlite>(self.sql().hold.clone()), claim, seen);
+        transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("claim the key", source))?;
+        Ok(())
+    }
+
     async fn view_on(
         &self,
         connection: &mut SqliteConnection,
@@ -143,6 +159,22 @@ impl Store for SqliteStore {
         transaction.commit().await.map_err(failed)?;
         Ok(view)
     }
+
+    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+        atomic::claim(self, claim, intended).await
+    }
+
+    async fn complete(&self, completion: &Completion) -> Result<Completed, Error> {
+        atomic::complete(self, completion).await
+    }
+
+    async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entry: Option<&Entry>) -> Result<Reply, Error> {
+        atomic::settle(self, key, event, entry).await
+    }
+
+    async fn append(&self, entry: &Entry) -> Result<(), Error> {
+        atomic::append(self, entry).await
+    }
 }
 
 impl TransactionalStore for SqliteStore {
@@ -159,7 +191,7 @@ impl TransactionalStore for SqliteStore {
         SqliteTransaction::nest(connection).await
     }
 
-    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+    async fn claim_in(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
         if self.insert(transaction, claim, 1).await? {
             return Ok(Reply::Claimed {
                 generation: 1,
@@ -184,11 +216,17 @@ impl TransactionalStore for SqliteStore {
                     Reply::InFlight { lease_left: None }
                 })
             }
+            Reply::OutcomeUnknown { generation, attempt } => {
+                if let Some(seen) = &view.record {
+                    self.hold(transaction, claim, seen).await?;
+                }
+                Ok(Reply::OutcomeUnknown { generation, attempt })
+            }
             reply => Ok(reply),
         }
     }
 
-    async fn complete(
+    async fn complete_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         completion: &Completion,
@@ -203,7 +241,10 @@ impl TransactionalStore for SqliteStore {
             .await
             .map(|done| done.rows_affected())
         {
-            Ok(0) => Ok(Completed::Stale),
+            Ok(0) => {
+                let view = self.view_on(transaction.as_mut(), &completion.entry.key, None).await?;
+                Ok(rows::completed(view, completion))
+            }
             Ok(3) => Ok(Completed::Done),
             Ok(rows) => Err(error::corrupt(format!(
                 "recording an outcome wrote {rows} rows instead of 3; nothing was committed"
@@ -213,14 +254,36 @@ impl TransactionalStore for SqliteStore {
         }
     }
 
-    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
-        let query = bind::entry(sqlx::query::<Sqlite>(self.sql().refuse.clone()), entry);
-        transaction
+    async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
+        let query = bind::entry(sqlx::query::<Sqlite>(self.sql().append.clone()), entry);
+        match transaction.as_mut().execute(query).await {
+            Ok(_) => Ok(Completed::Done),
+            Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken),
+            Err(source) => Err(store_error("append to the ledger", source)),
+        }
+    }
+
+    async fn settle_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> Result<Reply, Error> {
+        let sql = match event {
+            Settlement::Fail { .. } => &self.sql().fail,
+            Settlement::Release { .. } => &self.sql().release,
+            Settlement::Renew { .. } => &self.sql().renew,
+            Settlement::Resolve { .. } => &self.sql().resolve,
+        };
+        let query = bind::settlement(sqlx::query::<Sqlite>(sql.clone()), key, event);
+        let done = transaction
             .as_mut()
             .execute(query)
             .await
-            .map_err(|source| store_error("record the refusal", source))?;
-        Ok(())
+            .map_err(|source| store_error("settle a claim", source))?;
+        // What stands now tells what the event has done, or why it has done nothing.
+        let view = self.view_on(transaction.as_mut(), key, None).await?;
+        rows::settled(view, event, done.rows_affected() > 0)
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

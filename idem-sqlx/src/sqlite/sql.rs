@@ -12,7 +12,12 @@ pub(super) struct Sql {
     pub(super) own: SqlStr,
     pub(super) place: SqlStr,
     pub(super) complete: SqlStr,
-    pub(super) refuse: SqlStr,
+    pub(super) append: SqlStr,
+    pub(super) hold: SqlStr,
+    pub(super) renew: SqlStr,
+    pub(super) fail: SqlStr,
+    pub(super) release: SqlStr,
+    pub(super) resolve: SqlStr,
 }
 
 impl Sql {
@@ -22,7 +27,9 @@ impl Sql {
                 &template
                     .replace("{now}", NOW)
                     .replace("{unless_done}", UNLESS_DONE)
-                    .replace("{place_is_free}", PLACE_IS_FREE),
+                    .replace("{place_is_free}", PLACE_IS_FREE)
+                    .replace("{is_not_held}", IS_NOT_HELD)
+                    .replace("{freed}", FREED),
             )
         };
         Self {
@@ -32,7 +39,12 @@ impl Sql {
             own: fill(OWN),
             place: fill(PLACE),
             complete: fill(&format!("{COMPLETE}{}", ENTRY.replace("{if}", "WHERE changes() = 1"))),
-            refuse: fill(&ENTRY.replace(
+            hold: fill(HOLD),
+            renew: fill(RENEW),
+            fail: fill(FAIL),
+            release: fill(RELEASE),
+            resolve: fill(RESOLVE),
+            append: fill(&ENTRY.replace(
                 "{if}",
                 "WHERE true ON CONFLICT (tenant, idem_key, generation, kind, slot) DO NOTHING",
             )),
@@ -58,23 +70,36 @@ const PLACE_IS_FREE: &str = "($11 IS NULL OR NOT EXISTS (
 /// Wins where there is neither a record nor an effect in the ledger.
 const CLAIM: &str = "
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
-    step_id, run_id, created_at, expires_at)
-SELECT $1, $2, $3, $4, 0, 0, $5, $10, $9, $6, $7, {now}, {now} + $8
+    step_id, run_id, created_at, expires_at, lease_until, recovery)
+SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {now} + $8, {now} + $13, $14
 WHERE {unless_done} AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING";
 
-/// Takes over a record that counts as absent or says that nothing happened, if it is still the one
-/// that was seen: `$12` its status, `$13` its attempt, `$14` its generation, `$15` its owner.
+/// Takes over a record that counts as absent, says that nothing happened, or whose lease has ended, if
+/// it is still the one that was seen: `$15` its status, `$16` its attempt, `$17` its generation, `$18`
+/// its owner.
 const RECLAIM: &str = "
 UPDATE {record} SET
-    fingerprint = $3, fingerprint_version = $4, status = 0, mode = 0, recovery = NULL, owner_token = $5, lease_until = NULL,
+    fingerprint = $3, fingerprint_version = $4, status = 0, mode = $12, owner_token = $5,
+    recovery = CASE WHEN status = 0 THEN min(recovery, $14) ELSE $14 END, lease_until = {now} + $13,
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
-    outcome_codec = NULL, created_at = {now}, completed_at = NULL, expires_at = {now} + $8
+    outcome_codec = NULL, created_at = CASE WHEN status = 0 THEN created_at ELSE {now} END, completed_at = NULL,
+    expires_at = {now} + $8
 WHERE tenant = $1 AND idem_key = $2
-  AND status = $12 AND attempt = $13 AND generation = $14 AND owner_token = $15
+  AND status = $15 AND attempt = $16 AND generation = $17 AND owner_token = $18
   AND (status IN (1, 2, 4) AND expires_at <= {now}
-    OR status = 2 AND (generation = 1 OR fingerprint = $3 AND fingerprint_version = $4))
+    OR status = 2 AND (generation = 1 OR fingerprint = $3 AND fingerprint_version = $4)
+    OR status = 0 AND mode = 1 AND lease_until <= {now} AND fingerprint = $3 AND fingerprint_version = $4
+        AND recovery >= 0 AND $14 >= 0 AND created_at + min(recovery, $14) > {now})
   AND {unless_done} AND {place_is_free}";
+
+/// Where a lease has ended and no attempt may follow, the outcome becomes unknown.
+const HOLD: &str = "
+UPDATE {record} SET status = 3, lease_until = NULL
+WHERE tenant = $1 AND idem_key = $2 AND fingerprint = $3 AND fingerprint_version = $4
+  AND status = 0 AND mode = 1 AND lease_until <= {now}
+  AND attempt = $6 AND generation = $7 AND owner_token = $8
+  AND NOT coalesce(recovery >= 0 AND $5 >= 0 AND created_at + min(recovery, $5) > {now}, 0)";
 
 /// `$1` tenant, `$2` key. One row, without a status where there is no record.
 const RECORD: &str = "
@@ -97,16 +122,44 @@ FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.
 /// The last statements before the commit. They write three rows or none: each asks whether the one
 /// before it wrote.
 const COMPLETE: &str = "
-UPDATE {record} SET status = 1, outcome_kind = $28, outcome = $29, outcome_type = $30, outcome_codec = $31, completed_at = {now}
-WHERE tenant = $1 AND idem_key = $2 AND status = 0 AND generation = $3 AND attempt = $4 AND owner_token = $27;";
+UPDATE {record} SET status = 1, outcome_kind = $30, outcome = $31, outcome_type = $32, outcome_codec = $33, completed_at = {now},
+    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $34 ELSE expires_at END
+WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $29;";
 
-/// An entry and its detail.
+/// An entry and its detail. A refusal says which place was asked for, and takes none.
 const ENTRY: &str = "
 INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-    payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' THEN (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15) END, $16, {now}
+    payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at, effect_references, freed_place)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15 END,
+    CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
+    $16, {now}, $27, $28
 {if};
 INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
     policy_version, approver, salt)
 SELECT last_insert_rowid(), $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26 WHERE changes() = 1";
+
+/// An earlier attempt of the key may hold the place already.
+const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
+        WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
+
+const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15)";
+
+const RENEW: &str = "
+UPDATE {record} SET lease_until = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status = 0 AND mode = 1";
+
+const FAIL: &str = "
+UPDATE {record} SET status = CASE WHEN recovery >= 0 THEN 0 ELSE 3 END,
+    lease_until = CASE WHEN recovery >= 0 THEN {now} END
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status = 0";
+
+const RELEASE: &str = "
+UPDATE {record} SET status = 2, lease_until = NULL, expires_at = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND owner_token = $3 AND status IN (0, 3)";
+
+const RESOLVE: &str = "
+UPDATE {record} SET status = CASE WHEN $5 IS NULL THEN 2 ELSE 1 END, owner_token = $3, lease_until = NULL,
+    outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
+    completed_at = CASE WHEN $5 IS NULL THEN NULL ELSE {now} END, expires_at = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= {now}))";

@@ -3,7 +3,8 @@ use super::state::ConnectionId;
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::Entry;
-use crate::record::Record;
+use crate::record::{OwnerToken, Record};
+use crate::state::Status;
 
 /// What effects on a [`MemoryStore`] run on: it collects what happens when the transaction commits.
 pub struct MemoryConnection {
@@ -16,9 +17,23 @@ type Effect = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Staged {
-    records: Vec<(IdempotencyKey, Record)>,
+    records: Vec<Change>,
     entries: Vec<(Entry, Timestamp)>,
     effects: Vec<Effect>,
+}
+
+/// A record as it was committed when it was read, and as it shall be.
+pub(super) struct Change {
+    pub(super) key: IdempotencyKey,
+    pub(super) before: Option<Seen>,
+    pub(super) record: Record,
+}
+
+/// What tells two states of a record apart.
+pub(super) type Seen = (OwnerToken, Status, u32, Option<Timestamp>);
+
+pub(super) fn seen(record: &Record) -> Seen {
+    (record.owner, record.status, record.attempt, record.lease_until)
 }
 
 /// How much was staged at some moment, to go back to.
@@ -49,20 +64,22 @@ impl MemoryConnection {
     }
 
     pub(super) fn staged_record(&self, key: &IdempotencyKey) -> Option<&Record> {
-        self.staged
-            .records
-            .iter()
-            .rev()
-            .find(|(staged, _)| staged == key)
-            .map(|(_, record)| record)
+        self.staged(key).map(|change| &change.record)
+    }
+
+    fn staged(&self, key: &IdempotencyKey) -> Option<&Change> {
+        self.staged.records.iter().rev().find(|change| change.key == *key)
     }
 
     pub(super) fn staged_entries(&self) -> &[(Entry, Timestamp)] {
         &self.staged.entries
     }
 
-    pub(super) fn stage(&mut self, key: IdempotencyKey, record: Record) {
-        self.staged.records.push((key, record));
+    /// Stages a record that was decided on the sight of `before`.
+    pub(super) fn stage(&mut self, key: IdempotencyKey, before: Option<&Record>, record: Record) {
+        // What counts is the committed record that the first change in this transaction was based on.
+        let before = self.staged(&key).map_or_else(|| before.map(seen), |first| first.before);
+        self.staged.records.push(Change { key, before, record });
     }
 
     pub(super) fn append(&mut self, entry: Entry, at: Timestamp) {
@@ -78,25 +95,41 @@ impl MemoryConnection {
     }
 
     pub(super) fn roll_back_to(&mut self, mark: Mark) {
-        let undone: Vec<_> = self.staged.records.drain(mark.records..).map(|(key, _)| key).collect();
+        let undone: Vec<_> = self
+            .staged
+            .records
+            .drain(mark.records..)
+            .map(|change| change.key)
+            .collect();
         self.staged.entries.truncate(mark.entries);
         self.staged.effects.truncate(mark.effects);
         self.store.lock().free(&undone, self.id);
     }
 
-    pub(super) fn commit(&mut self) {
+    /// Commits, unless a record has changed since it was read.
+    pub(super) fn commit(&mut self) -> bool {
         let Staged {
             records,
             entries,
             effects,
         } = std::mem::take(&mut self.staged);
-        let keys: Vec<_> = records.iter().map(|(key, _)| key.clone()).collect();
-        // Effects first: whoever sees the record must see the effect.
-        for effect in effects {
-            effect();
-        }
+        let keys: Vec<_> = records.iter().map(|change| change.key.clone()).collect();
         let mut state = self.store.lock();
-        state.commit(records, entries);
+        let current = records
+            .iter()
+            .all(|change| state.record(&change.key).as_ref().map(seen) == change.before);
+        if current && !effects.is_empty() {
+            // Effects first: whoever sees the record must see the effect. Their keys are reserved.
+            drop(state);
+            for effect in effects {
+                effect();
+            }
+            state = self.store.lock();
+        }
+        if current {
+            state.commit(records, entries);
+        }
         state.free(&keys, self.id);
+        current
     }
 }

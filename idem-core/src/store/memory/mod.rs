@@ -13,13 +13,13 @@ pub use transaction::MemoryTransaction;
 use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Capabilities, Completed, Completion, PlaceDigest, Store, StoreClaim, TransactionalStore, View};
+use super::{Capabilities, Completed, Completion, PlaceDigest, Store, StoreClaim, TransactionalStore, View, atomic};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
 use crate::record::Record;
-use crate::state::{Event, Illegal, Reply, transition};
+use crate::state::{Event, Illegal, Reply, Settlement, transition};
 use state::State;
 
 /// Keeps records and ledger in the memory of this process.
@@ -82,6 +82,22 @@ impl Store for MemoryStore {
             now: Timestamp::of_this_host(),
         })
     }
+
+    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+        atomic::claim(self, claim, intended).await
+    }
+
+    async fn complete(&self, completion: &Completion) -> Result<Completed, Error> {
+        atomic::complete(self, completion).await
+    }
+
+    async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entry: Option<&Entry>) -> Result<Reply, Error> {
+        atomic::settle(self, key, event, entry).await
+    }
+
+    async fn append(&self, entry: &Entry) -> Result<(), Error> {
+        atomic::append(self, entry).await
+    }
 }
 
 impl TransactionalStore for MemoryStore {
@@ -96,7 +112,7 @@ impl TransactionalStore for MemoryStore {
         Ok(MemoryTransaction::nested(connection))
     }
 
-    async fn claim(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
+    async fn claim_in(&self, transaction: &mut Self::Transaction<'_>, claim: &StoreClaim) -> Result<Reply, Error> {
         let connection = transaction.as_mut();
         let mut state = self.lock();
         if !state.may_claim(claim, connection.id()) {
@@ -106,6 +122,7 @@ impl TransactionalStore for MemoryStore {
             .staged_record(&claim.key)
             .cloned()
             .or_else(|| state.record(&claim.key));
+        let before = record.clone();
         let ledger = state.ledger(&claim.key, claim.place.as_ref(), connection.staged_entries());
         let (record, reply) = transition(
             record,
@@ -114,56 +131,96 @@ impl TransactionalStore for MemoryStore {
             Timestamp::of_this_host(),
         )
         .map_err(corrupt)?;
-        if let (Reply::Claimed { .. }, Some(mut record)) = (&reply, record) {
-            record.expires_at = Some(record.created_at.after(claim.claim.retention));
-            state.reserve(claim, connection.id());
-            connection.stage(claim.key.clone(), record);
+        match (&reply, record) {
+            (Reply::Claimed { .. }, Some(mut record)) => {
+                record.expires_at = Some(record.created_at.after(claim.claim.retention));
+                state.reserve(claim, connection.id());
+                connection.stage(claim.key.clone(), before.as_ref(), record);
+            }
+            // The end of a lease may have made it unknown.
+            (Reply::OutcomeUnknown { .. }, Some(record)) => {
+                state.reserve(claim, connection.id());
+                connection.stage(claim.key.clone(), before.as_ref(), record);
+            }
+            _ => {}
         }
         Ok(reply)
     }
 
-    async fn complete(
+    async fn complete_in(
         &self,
         transaction: &mut Self::Transaction<'_>,
         completion: &Completion,
     ) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
         let key = &completion.entry.key;
-        let of_this_claim = |record: &&Record| {
+        let of_this_claim = |record: &Record| {
             (record.generation, record.attempt) == (completion.entry.generation, completion.entry.attempt)
         };
-        let Some(record) = connection.staged_record(key).filter(of_this_claim).cloned() else {
+        let staged = connection.staged_record(key).cloned();
+        let Some(record) = staged.or_else(|| self.lock().record(key)).filter(of_this_claim) else {
             return Ok(Completed::Stale);
         };
         let now = Timestamp::of_this_host();
-        let retention = record
-            .expires_at
-            .map_or_else(Default::default, |end| record.created_at.until(end));
         let event = Event::Complete {
             owner: completion.owner,
             outcome: completion.outcome.clone(),
-            retention,
+            retention: completion.retention,
         };
+        let before = record.clone();
         let (record, reply) = transition(Some(record), &Default::default(), event, now).map_err(corrupt)?;
         let (Reply::Done, Some(record)) = (reply, record) else {
             return Ok(Completed::Stale);
         };
-        connection.stage(key.clone(), record);
+        connection.stage(key.clone(), Some(&before), record);
         connection.append(completion.entry.clone(), now);
         Ok(Completed::Done)
     }
 
-    async fn refuse(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<(), Error> {
+    async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
-        if !self.lock().holds_like(entry) {
-            connection.append(entry.clone(), Timestamp::of_this_host());
+        let mut entry = entry.clone();
+        let state = self.lock();
+        if state.holds_place(&entry) {
+            // An earlier attempt of the key holds it already.
+            entry.place = None;
         }
-        Ok(())
+        if !state.holds_like(&entry) {
+            connection.append(entry, Timestamp::of_this_host());
+        }
+        Ok(Completed::Done)
+    }
+
+    async fn settle_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> Result<Reply, Error> {
+        let connection = transaction.as_mut();
+        let staged = connection.staged_record(key).cloned();
+        let (record, ledger) = {
+            let state = self.lock();
+            (
+                staged.or_else(|| state.record(key)),
+                state.ledger(key, None, connection.staged_entries()),
+            )
+        };
+        let before = record.clone();
+        let event = Event::Settle(event.clone());
+        let (record, reply) = transition(record, &ledger, event, Timestamp::of_this_host()).map_err(corrupt)?;
+        if let (Reply::Done | Reply::OutcomeUnknown { .. }, Some(record)) = (&reply, record) {
+            connection.stage(key.clone(), before.as_ref(), record);
+        }
+        Ok(reply)
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {
-        transaction.commit();
-        Ok(())
+        if transaction.commit() {
+            return Ok(());
+        }
+        let message = "another transaction has changed the record in between";
+        Err(Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction))
     }
 
     async fn rollback(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

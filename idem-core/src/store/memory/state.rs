@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use super::connection::Change;
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing};
@@ -59,15 +60,18 @@ impl State {
                 fingerprint: entry.fingerprint.clone(),
                 entry: reference(entry, *at),
             });
+        // A place is held by the entry with as many predecessors as were freed.
         let place = place.and_then(|place| {
-            all()
-                .find(|(entry, _)| {
-                    entry.kind != EntryKind::Refused
-                        && entry.place.as_ref() == Some(place)
-                        && entry.key.tenant() == key.tenant()
-                        && entry.key != *key
-                })
-                .map(|(entry, at)| reference(entry, *at))
+            let here = |entry: &&(Entry, Timestamp)| entry.0.key.tenant() == key.tenant();
+            let freed = all()
+                .filter(here)
+                .filter(|(entry, _)| entry.freed_place.as_ref() == Some(place))
+                .count();
+            let takes = |(entry, _): &&(Entry, Timestamp)| {
+                entry.place.as_ref() == Some(place) && entry.kind != EntryKind::Refused
+            };
+            let (holder, at) = all().filter(here).filter(takes).nth(freed)?;
+            (holder.key != *key).then(|| reference(holder, *at))
         });
         LedgerView { own, place }
     }
@@ -94,13 +98,33 @@ impl State {
             .retain(|_, (key, holder)| *holder != connection || !keys.contains(key));
     }
 
-    pub(super) fn commit(&mut self, records: Vec<(IdempotencyKey, Record)>, entries: Vec<(Entry, Timestamp)>) {
-        self.records.extend(records);
+    pub(super) fn commit(&mut self, records: Vec<Change>, entries: Vec<(Entry, Timestamp)>) {
+        self.records
+            .extend(records.into_iter().map(|change| (change.key, change.record)));
         for (entry, at) in entries {
             if !self.holds_like(&entry) {
                 self.entries.push((entry, at));
             }
         }
+    }
+
+    /// Whether the key of an entry that would take a place holds it already.
+    pub(super) fn holds_place(&self, entry: &Entry) -> bool {
+        let Some(place) = entry.place.filter(|_| entry.kind != EntryKind::Refused) else {
+            return false;
+        };
+        let here = |other: &&Entry| other.key.tenant() == entry.key.tenant();
+        let freed = self
+            .entries()
+            .filter(here)
+            .filter(|other| other.freed_place == Some(place))
+            .count();
+        let takes = |other: &&Entry| other.place == Some(place) && other.kind != EntryKind::Refused;
+        self.entries()
+            .filter(here)
+            .filter(takes)
+            .nth(freed)
+            .is_some_and(|holder| holder.key == entry.key)
     }
 
     /// Whether an entry with the same unique columns is there.

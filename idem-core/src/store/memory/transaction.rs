@@ -32,11 +32,13 @@ impl<'c> MemoryTransaction<'c> {
         }
     }
 
-    pub(super) fn commit(mut self) {
+    /// Whether it committed: not if a record has changed since it was read.
+    pub(super) fn commit(mut self) -> bool {
         self.open = false;
         // What a nested transaction has staged belongs to the outer one from here on.
-        if let Connection::Owned(connection) = &mut self.connection {
-            connection.commit();
+        match &mut self.connection {
+            Connection::Owned(connection) => connection.commit(),
+            Connection::Borrowed(_) => true,
         }
     }
 }

@@ -1,0 +1,187 @@
+//! A claim that is committed before its effect, and kept alive while that runs.
+//!
+//! | the process ends | what remains | the next attempt |
+//! |---|---|---|
+//! | before the claim is committed | nothing | runs |
+//! | after the claim, before the call goes out | claim and `intended` entry | after the lease: `Rerun` within its horizon runs with the same downstream key, else unknown |
+//! | after the call went out | the same; the effect may have happened | the same |
+//! | after the acknowledgement, before the completion is committed | the same; the effect happened | the same: the downstream knows the key |
+//! | after the completion, before the answer | everything | replays |
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Shared;
+use super::effect::Effect;
+use super::prepared::{Prepared, Won};
+use super::registry::Called;
+use super::telemetry::point;
+use crate::clock::Deadline;
+use crate::error::Error;
+use crate::key::IdempotencyKey;
+use crate::ledger::EntryKind;
+use crate::record::{Outcome, OwnerToken, Recovery};
+use crate::state::{Reply, Settlement};
+use crate::store::{Completed, Store, StoreClaim};
+
+/// A won claim with its lease.
+pub(crate) struct Held {
+    pub(crate) claim: StoreClaim,
+    pub(crate) won: Won,
+    pub(crate) lease: Lease,
+    _called: Option<Called>,
+}
+
+/// What renews a claim.
+#[derive(Clone)]
+pub(crate) struct Lease {
+    key: IdempotencyKey,
+    owner: OwnerToken,
+    length: Duration,
+    /// When it ends at the latest by this process's clock: counted from before the claim or the renewal
+    /// was sent, so it is never later than the storage's own end.
+    deadline: Deadline,
+    lost: Arc<watch::Sender<bool>>,
+}
+
+/// Claims with a lease; the reply if the claim was not won.
+pub(crate) async fn claim<S: Store>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    recovery: Recovery,
+    called: Option<Called>,
+) -> Result<Result<Held, Reply>, Error> {
+    let length = shared.settings.lease;
+    let claim = call.leased_claim(length, recovery)?;
+    let intended = call.intended()?;
+    let deadline = Deadline::after(length);
+    match shared.store.claim(&claim, &intended).await? {
+        Reply::Claimed { generation, attempt } => {
+            point("claimed");
+            if let Some(called) = &called {
+                called.runs();
+            }
+            tracing::Span::current().record("attempt", attempt);
+            let lost = Arc::new(watch::Sender::new(false));
+            let lease = Lease {
+                key: claim.key.clone(),
+                owner: claim.claim.owner,
+                length,
+                deadline,
+                lost,
+            };
+            Ok(Ok(Held {
+                claim,
+                won: Won { generation, attempt },
+                lease,
+                _called: called,
+            }))
+        }
+        reply => Ok(Err(reply)),
+    }
+}
+
+impl Lease {
+    /// Renews at a third of the length until a renewal is refused or this is dropped. Never returns.
+    ///
+    /// # Cancel safety
+    ///
+    /// A renewal under way takes effect or not.
+    pub(crate) async fn keep_alive<S: Store>(mut self, shared: Arc<Shared<S>>) -> Infallible {
+        loop {
+            tokio::time::sleep(self.length / 3).await;
+            let deadline = Deadline::after(self.length);
+            let renew = Settlement::Renew {
+                owner: self.owner,
+                lease: self.length,
+            };
+            match shared.store.settle(&self.key, &renew, None).await {
+                Ok(Reply::Done) => self.deadline = deadline,
+                Ok(_) => break,
+                // The storage may be back before the lease ends.
+                Err(error) => {
+                    tracing::warn!(key = self.key.short(), error = %error, "a lease could not be renewed");
+                    if self.deadline.left().is_zero() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.lost.send_replace(true);
+        std::future::pending().await
+    }
+}
+
+impl Held {
+    pub(crate) fn effect(&self) -> Effect {
+        let Won { generation, attempt } = self.won;
+        Effect::new(self.claim.key.clone(), generation, attempt, self.lease.lost.subscribe())
+    }
+
+    fn owner(&self) -> OwnerToken {
+        self.claim.claim.owner
+    }
+
+    /// Records an outcome. A store failure never releases the claim: this tries again for as long as
+    /// another lease would last.
+    pub(crate) async fn complete<S: Store>(
+        &self,
+        shared: &Shared<S>,
+        call: &Prepared,
+        effect: &Effect,
+        outcome: Outcome,
+    ) -> Result<Completed, Error> {
+        let completion = call.leased_completion(self, effect, outcome)?;
+        let give_up = Deadline::after(self.lease.length);
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match shared.store.complete(&completion).await {
+                Ok(completed) => {
+                    point("completed");
+                    return Ok(completed);
+                }
+                Err(error) if !error.is_retryable() || give_up.left().is_zero() => return Err(error),
+                Err(_) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (2 * pause).min(Duration::from_secs(1));
+                }
+            }
+        }
+    }
+
+    /// Says that it is not known whether the effect happened.
+    pub(crate) async fn fail<S: Store>(&self, shared: &Shared<S>, call: &Prepared) -> Result<Reply, Error> {
+        let entry = call.entry(EntryKind::Unknown, self.won)?;
+        shared
+            .store
+            .settle(&self.claim.key, &Settlement::Fail { owner: self.owner() }, Some(&entry))
+            .await
+    }
+
+    /// Says that nothing happened.
+    pub(crate) async fn release<S: Store>(&self, shared: &Shared<S>, call: &Prepared) -> Result<Reply, Error> {
+        let release = Settlement::Release {
+            owner: self.owner(),
+            retention: self.claim.claim.retention,
+        };
+        let entry = call.nothing_happened(self.won)?;
+        shared.store.settle(&self.claim.key, &release, Some(&entry)).await
+    }
+}
+
+/// Says in a task of its own that the outcome is unknown: for destructors, which cannot wait.
+pub(crate) fn fail_later<S: Store>(shared: Arc<Shared<S>>, call: Prepared, held: Held) {
+    // Without a runtime nobody can be told; the lease ends by itself.
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        let token = shared.tracker.token();
+        runtime.spawn(async move {
+            let _token = token;
+            if let Err(error) = held.fail(&shared, &call).await {
+                tracing::warn!(key = call.key().short(), error = %error, "an abandoned claim is left to the end of its lease");
+            }
+        });
+    }
+}

@@ -1,0 +1,416 @@
+use std::any::Any;
+use std::marker::PhantomData;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::{AbortHandle, JoinError};
+use tracing::{Instrument as _, Span};
+
+use super::attempt::{enter, limit, lost, turned_away};
+use super::effect::Effect;
+use super::effect_error::Verdict;
+use super::lease::{self, Held, fail_later};
+use super::prepared::Prepared;
+use super::retrying::Retrying;
+use super::telemetry::{conclude, point, span};
+use super::tracker::Token;
+use super::{Call, Done, EffectError, Shared, answer, scope};
+use crate::error::{Error, ErrorKind, Retry};
+use crate::key::{IdempotencyKey, Idempotent, IdempotentFields, TenantKnown};
+use crate::ledger::LedgerView;
+use crate::record::{Outcome, OutcomeKind, Recovery};
+use crate::state::{Claim, Event, Reply, transition};
+use crate::store::{Completed, Store, View};
+
+impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
+    /// Runs an effect outside of the database under a claim with a lease.
+    ///
+    /// The claim is committed first, together with an `intended` entry of the ledger. Then `effect` runs
+    /// in a task of its own, which is not cancelled when the caller goes away, while the lease is renewed;
+    /// its outcome is recorded by token when it is known. `effect` has to pass
+    /// [`Effect::downstream_key`] on, or whatever else the downstream recognises a repeat by.
+    ///
+    /// `recovery` says what may happen when an attempt ends without telling: its process was killed, it
+    /// panicked, or it returned an error that says neither [`final_`](EffectError::final_) nor
+    /// [`nothing_happened`](EffectError::nothing_happened). With [`Recovery::Rerun`] the next attempt runs
+    /// again, for as long as the downstream remembers the key; with [`Recovery::Hold`], and after that
+    /// time, the outcome is unknown and nothing runs until somebody has said what happened. Of the
+    /// recovery that is stored with the claim and that of this call the stricter one counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`transaction`](Call::transaction), and
+    ///
+    /// - [`OutcomeUnknown`](ErrorKind::OutcomeUnknown): the effect, now or in an earlier attempt, may have
+    ///   happened; also when it happened and could not be recorded.
+    /// - [`Effect`](ErrorKind::Effect): nothing happened, or the call may be sent again at once
+    ///   ([`Recovery::Rerun`]).
+    ///
+    /// # Cancel safety
+    ///
+    /// Before the claim is sent nothing has happened. From then on the effect may run, and runs to its
+    /// end; the next call finds out. [`Idem::drain`](super::Idem::drain) waits for such effects.
+    pub async fn run<T, F, Fut>(self, recovery: Recovery, effect: F) -> Result<Done<T>, Error>
+    where
+        S: Store,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnOnce(Effect) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, EffectError>> + Send + 'static,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        call.check_recovery(recovery)?;
+        let span = span(&call);
+        match acquire(shared, &call, recovery, &span).await? {
+            Acquired::Replayed(value) => Ok(Done::Replayed(value)),
+            Acquired::Held(held) => {
+                let token = shared.tracker.token();
+                let work = work(Arc::clone(shared), call, held, effect, token).instrument(span);
+                match tokio::spawn(work).await {
+                    Ok(result) => result,
+                    Err(join) => Err(Error::new(
+                        ErrorKind::OutcomeUnknown,
+                        "the runtime shut down while the effect ran; the claim is left to the end of its lease",
+                    )
+                    .with_source(join)),
+                }
+            }
+        }
+    }
+
+    /// Claims the key with a lease and hands over a guard, for outside effects that do not fit a closure.
+    ///
+    /// The lease is renewed in a task of its own. Dropping the guard means that it is not known what
+    /// happened.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run), but for those of the effect.
+    ///
+    /// # Cancel safety
+    ///
+    /// A claim whose caller went away is left to the end of its lease.
+    pub async fn lease<T>(self, recovery: Recovery) -> Result<Leased<S, T>, Error>
+    where
+        S: Store,
+        I: Idempotent + TenantKnown<Source>,
+        T: Serialize + DeserializeOwned,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        call.check_recovery(recovery)?;
+        let span = span(&call);
+        match acquire(shared, &call, recovery, &span).await? {
+            Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
+            Acquired::Held(held) => Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held, span))),
+        }
+    }
+}
+
+enum Acquired<T> {
+    Held(Held),
+    Replayed(T),
+}
+
+/// Claims, or waits for another attempt as long as the call allows.
+async fn acquire<S: Store, T: DeserializeOwned>(
+    shared: &Arc<Shared<S>>,
+    call: &Prepared,
+    recovery: Recovery,
+    span: &Span,
+) -> Result<Acquired<T>, Error> {
+    let mut retrying = Retrying::new(call);
+    loop {
+        let error = match enter(shared, call).await {
+            Err(error) => error,
+            Ok(called) => match lease::claim(shared, call, recovery, called)
+                .instrument(span.clone())
+                .await?
+            {
+                Ok(held) => return Ok(Acquired::Held(held)),
+                Err(reply) => {
+                    let result = turned_away(shared, call, reply).await;
+                    conclude(span, retrying.has_waited(), &result);
+                    match result {
+                        Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
+                        Err(error) => error,
+                    }
+                }
+            },
+        };
+        retrying.again(shared, call, error, false).await?;
+    }
+}
+
+/// Runs an effect to its end and records what came of it.
+async fn work<S, T, F, Fut>(
+    shared: Arc<Shared<S>>,
+    call: Prepared,
+    held: Held,
+    effect: F,
+    token: Token,
+) -> Result<Done<T>, Error>
+where
+    S: Store,
+    T: Serialize + DeserializeOwned + Send + 'static,
+    F: FnOnce(Effect) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<T, EffectError>> + Send + 'static,
+{
+    let _token = token;
+    let handle = held.effect();
+    let body = {
+        let (key, handle): (IdempotencyKey, Effect) = (call.key().clone(), handle.clone());
+        async move { scope::inside(&key, effect(handle)).await }
+    };
+    // A task of its own, so that a panic in it ends it alone.
+    let mut body = tokio::spawn(body.in_current_span());
+    let ended = {
+        let mut renewing = pin!(held.lease.clone().keep_alive(Arc::clone(&shared)));
+        std::future::poll_fn(|context| match Pin::new(&mut body).poll(context) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            Poll::Pending => {
+                let _ = renewing.as_mut().poll(context);
+                Poll::Pending
+            }
+        })
+        .await
+    };
+    let result = match ended {
+        Ok(Ok(value)) => {
+            point("effect_done");
+            succeed(&shared, &call, &held, &handle, value).await
+        }
+        Ok(Err(error)) => report(&shared, &call, &held, &handle, error.into_verdict()).await,
+        Err(join) => report(&shared, &call, &held, &handle, Verdict::Failed(panicked(join).into())).await,
+    };
+    conclude(&Span::current(), false, &result);
+    result
+}
+
+/// Records the result of an effect that happened.
+async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    held: &Held,
+    effect: &Effect,
+    value: T,
+) -> Result<Done<T>, Error> {
+    let mut outcome = Outcome::encode(OutcomeKind::Success, &value).unwrap_or_else(|error| {
+        // It happened, so it is recorded; what cannot be had again is its result.
+        tracing::warn!(action = call.action, key = call.key().short(), error = %error, "the outcome cannot be written as JSON; repeats will not get it");
+        Outcome::unavailable(OutcomeKind::Success)
+    });
+    limit(shared, call, &mut outcome);
+    match held.complete(shared, call, effect, outcome).await {
+        Ok(Completed::Done) => Ok(Done::Executed(value)),
+        Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
+        Err(error) => Err(unrecorded(call, error)),
+    }
+}
+
+/// Reports an effect that did not succeed.
+async fn report<S: Store, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    held: &Held,
+    effect: &Effect,
+    verdict: Verdict,
+) -> Result<Done<T>, Error> {
+    let outcome = match verdict {
+        Verdict::Final(outcome) => outcome,
+        Verdict::Unencodable(_) => Outcome::unavailable(OutcomeKind::Declined),
+        Verdict::NothingHappened(source) => {
+            let message = format!(
+                "the effect of `{}` failed, and nothing happened; send the call again when the cause is gone",
+                call.action
+            );
+            return match held.release(shared, call).await {
+                Ok(Reply::Done) => Err(Error::new(ErrorKind::Effect, message)
+                    .with_source(source)
+                    .with_retry(Retry::Later)),
+                Ok(_) => what_stands(shared, call, held).await,
+                // The lease ends by itself.
+                Err(error) => Err(unrecorded(call, error)),
+            };
+        }
+        Verdict::Failed(source) => {
+            return match held.fail(shared, call).await {
+                Ok(Reply::Done) => {
+                    let message = format!(
+                        "the effect of `{}` failed and may have happened; the call may be sent again, under the same downstream key",
+                        call.action
+                    );
+                    Err(Error::new(ErrorKind::Effect, message)
+                        .with_source(source)
+                        .with_retry(Retry::Later))
+                }
+                Ok(Reply::Stale) => what_stands(shared, call, held).await,
+                Ok(_) | Err(_) => {
+                    let message = format!(
+                        "the effect of `{}` failed and may have happened; find out and resolve it before anything is run again",
+                        call.action
+                    );
+                    Err(Error::new(ErrorKind::OutcomeUnknown, message).with_source(source))
+                }
+            };
+        }
+    };
+    let mut outcome = outcome;
+    limit(shared, call, &mut outcome);
+    match held.complete(shared, call, effect, outcome.clone()).await {
+        Ok(Completed::Done) => Err(answer::declined(call, outcome)),
+        Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
+        Err(error) => Err(unrecorded(call, error)),
+    }
+}
+
+/// What a fenced-out owner is told: not its own result, but what is on record.
+async fn what_stands<S: Store, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    held: &Held,
+) -> Result<Done<T>, Error> {
+    let View { record, ledger, now } = shared.store.view(call.key(), None).await?;
+    let claim = Claim {
+        owner: crate::record::OwnerToken::random()?,
+        ..held.claim.claim.clone()
+    };
+    let ledger = LedgerView { place: None, ..ledger };
+    let (_, reply) = transition(record, &ledger, Event::Claim(claim), now).map_err(|illegal| {
+        Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
+    })?;
+    match reply {
+        Reply::Claimed { .. } => Err(lost(call)),
+        reply => answer::answer(reply, call),
+    }
+}
+
+fn unrecorded(call: &Prepared, error: Error) -> Error {
+    let message = format!(
+        "the effect of `{}` has ended, but what came of it could not be recorded; its claim stands to the end of its lease",
+        call.action
+    );
+    Error::new(ErrorKind::OutcomeUnknown, message).with_source(error)
+}
+
+fn panicked(join: JoinError) -> String {
+    let payload: Box<dyn Any + Send> = match join.try_into_panic() {
+        Ok(payload) => payload,
+        Err(join) => return format!("the effect was cancelled: {join}"),
+    };
+    let text = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    format!("the effect panicked: {}", text.unwrap_or("no message"))
+}
+
+/// What [`Call::lease`] found.
+#[must_use]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched and taken apart at once; a box would cost every call"
+)]
+pub enum Leased<S: Store, T> {
+    /// The claim is won: have the effect, then [`LeasedGuard::complete`].
+    Execute(LeasedGuard<S, T>),
+    /// The effect ran before; this is its recorded result.
+    Replayed(T),
+}
+
+/// A won claim with a lease that is being renewed.
+///
+/// Dropping it means that it is not known what happened.
+#[must_use = "dropping a guard says that the outcome is unknown"]
+pub struct LeasedGuard<S: Store, T> {
+    shared: Arc<Shared<S>>,
+    /// Taken when the guard has said what happened.
+    open: Option<(Prepared, Held)>,
+    effect: Effect,
+    renewing: AbortHandle,
+    span: Span,
+    _token: Token,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
+    fn new(shared: Arc<Shared<S>>, call: Prepared, held: Held, span: Span) -> Self {
+        let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
+        let (effect, token) = (held.effect(), shared.tracker.token());
+        Self {
+            shared,
+            open: Some((call, held)),
+            effect,
+            renewing,
+            span,
+            _token: token,
+            result: PhantomData,
+        }
+    }
+
+    /// The effect's identity, for the downstream call.
+    #[must_use]
+    pub fn effect(&self) -> &Effect {
+        &self.effect
+    }
+
+    /// Records `value` as the outcome of an effect that happened.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::run`].
+    ///
+    /// # Cancel safety
+    ///
+    /// The outcome is recorded or becomes unknown.
+    pub async fn complete(mut self, value: T) -> Result<Done<T>, Error> {
+        let Some((call, held)) = &self.open else {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "the guard has said what happened already",
+            ));
+        };
+        let result = succeed(&self.shared, call, held, &self.effect, value)
+            .instrument(self.span.clone())
+            .await;
+        conclude(&self.span, false, &result);
+        self.open = None;
+        result
+    }
+
+    /// Ends the attempt with an error: final, known to have had no effect, or unknown.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::run`]; returns what stands if another attempt has taken over.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`complete`](Self::complete).
+    pub async fn fail(mut self, error: EffectError) -> Result<Done<T>, Error> {
+        let Some((call, held)) = &self.open else {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "the guard has said what happened already",
+            ));
+        };
+        let report = report(&self.shared, call, held, &self.effect, error.into_verdict());
+        let result = report.instrument(self.span.clone()).await;
+        conclude(&self.span, false, &result);
+        self.open = None;
+        result
+    }
+}
+
+impl<S: Store, T> Drop for LeasedGuard<S, T> {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if let Some((call, held)) = self.open.take() {
+            fail_later(Arc::clone(&self.shared), call, held);
+        }
+    }
+}

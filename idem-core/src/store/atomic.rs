@@ -1,0 +1,186 @@
+//! The atomic steps of [`Store`](super::Store), made of the parts of a [`TransactionalStore`].
+//!
+//! A store that has transactions writes its `Store` methods as one call of these.
+
+use super::{Completed, Completion, StoreClaim, TransactionalStore};
+use crate::error::{Error, ErrorKind, Retry};
+use crate::execute::send;
+use crate::key::{IdempotencyKey, Tenant};
+use crate::ledger::{Entry, EntryKind};
+use crate::state::{Reply, Settlement};
+
+/// How often a step is sent again when the database undid it or its answer was lost. Every step is a
+/// no-op when it has taken effect already.
+const RESENDS: u32 = 10;
+
+/// [`Store::claim`](super::Store::claim).
+///
+/// # Errors
+///
+/// As there.
+pub async fn claim<S: TransactionalStore>(store: &S, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    let mut resends = 0;
+    loop {
+        match try_claim(store, claim, intended).await {
+            Ok(Some(reply)) => return Ok(reply),
+            // Another key took the place in between; the next claim finds it.
+            Ok(None) if resends < RESENDS => resends += 1,
+            Ok(None) => {
+                return Err(
+                    Error::new(ErrorKind::Store, "the `once_per` place is taken and freed all the time")
+                        .with_retry(Retry::Later),
+                );
+            }
+            Err(error) => again(error, &mut resends)?,
+        }
+    }
+}
+
+async fn try_claim<S: TransactionalStore>(
+    store: &S,
+    claim: &StoreClaim,
+    intended: &Entry,
+) -> Result<Option<Reply>, Error> {
+    let mut transaction = send(store.begin(claim.key.tenant())).await?;
+    let reply = match send(store.claim_in(&mut transaction, claim)).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            // What is left of it would be in the way of the next try, on another connection.
+            let _ = send(store.rollback(transaction)).await;
+            return Err(error);
+        }
+    };
+    let entry = match reply {
+        Reply::Claimed { generation, attempt } => Entry {
+            generation,
+            attempt,
+            ..intended.clone()
+        },
+        Reply::OutcomeUnknown { generation, attempt } => Entry {
+            generation,
+            attempt,
+            kind: EntryKind::Unknown,
+            place: None,
+            ..intended.clone()
+        },
+        reply => {
+            send(store.rollback(transaction)).await?;
+            return Ok(Some(reply));
+        }
+    };
+    match send(store.append_in(&mut transaction, &entry)).await? {
+        Completed::PlaceTaken => {
+            send(store.rollback(transaction)).await?;
+            Ok(None)
+        }
+        Completed::Done | Completed::Stale => {
+            send(store.commit(transaction)).await?;
+            Ok(Some(reply))
+        }
+    }
+}
+
+/// [`Store::complete`](super::Store::complete).
+///
+/// # Errors
+///
+/// As there.
+pub async fn complete<S: TransactionalStore>(store: &S, completion: &Completion) -> Result<Completed, Error> {
+    let mut resends = 0;
+    loop {
+        match try_complete(store, completion).await {
+            Ok(completed) => return Ok(completed),
+            Err(error) => again(error, &mut resends)?,
+        }
+    }
+}
+
+async fn try_complete<S: TransactionalStore>(store: &S, completion: &Completion) -> Result<Completed, Error> {
+    let mut transaction = send(store.begin(completion.entry.key.tenant())).await?;
+    let completed = send(store.complete_in(&mut transaction, completion)).await?;
+    match completed {
+        Completed::Done => send(store.commit(transaction)).await?,
+        Completed::Stale | Completed::PlaceTaken => send(store.rollback(transaction)).await?,
+    }
+    Ok(completed)
+}
+
+/// [`Store::settle`](super::Store::settle).
+///
+/// # Errors
+///
+/// As there.
+pub async fn settle<S: TransactionalStore>(
+    store: &S,
+    key: &IdempotencyKey,
+    event: &Settlement,
+    entry: Option<&Entry>,
+) -> Result<Reply, Error> {
+    let mut resends = 0;
+    loop {
+        match try_settle(store, key.tenant(), key, event, entry).await {
+            Ok(reply) => return Ok(reply),
+            Err(error) => again(error, &mut resends)?,
+        }
+    }
+}
+
+async fn try_settle<S: TransactionalStore>(
+    store: &S,
+    tenant: &Tenant,
+    key: &IdempotencyKey,
+    event: &Settlement,
+    entry: Option<&Entry>,
+) -> Result<Reply, Error> {
+    let mut transaction = send(store.begin(tenant)).await?;
+    let reply = send(store.settle_in(&mut transaction, key, event)).await?;
+    let entry = match (&reply, entry) {
+        (Reply::OutcomeUnknown { generation, attempt }, Some(entry)) => Some(Entry {
+            generation: *generation,
+            attempt: *attempt,
+            ..entry.clone()
+        }),
+        // Failing makes an entry only where the outcome becomes unknown.
+        (Reply::Done, Some(entry)) if !matches!(event, Settlement::Fail { .. }) => Some(entry.clone()),
+        _ => None,
+    };
+    if let Some(entry) = entry {
+        send(store.append_in(&mut transaction, &entry)).await?;
+    }
+    match reply {
+        Reply::Done | Reply::OutcomeUnknown { .. } => send(store.commit(transaction)).await?,
+        _ => send(store.rollback(transaction)).await?,
+    }
+    Ok(reply)
+}
+
+/// [`Store::append`](super::Store::append).
+///
+/// # Errors
+///
+/// As there.
+pub async fn append<S: TransactionalStore>(store: &S, entry: &Entry) -> Result<(), Error> {
+    let mut resends = 0;
+    loop {
+        match try_append(store, entry).await {
+            Ok(()) => return Ok(()),
+            Err(error) => again(error, &mut resends)?,
+        }
+    }
+}
+
+async fn try_append<S: TransactionalStore>(store: &S, entry: &Entry) -> Result<(), Error> {
+    let mut transaction = send(store.begin(entry.key.tenant())).await?;
+    send(store.append_in(&mut transaction, entry)).await?;
+    send(store.commit(transaction)).await
+}
+
+fn again(error: Error, resends: &mut u32) -> Result<(), Error> {
+    match error.retry() {
+        Retry::Transaction | Retry::ConnectionLost | Retry::CommitUnknown if *resends < RESENDS => {
+            *resends += 1;
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,466 @@
+//! Effects outside of the storage, under a lease.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::{Intent, Kit, kind};
+use crate::error::{Error, ErrorKind};
+use crate::execute::{Done, Effect, EffectError, Leased, Settings};
+use crate::record::{Mode, Outcome, OutcomeKind, OwnerToken, Recovery};
+use crate::state::{Claim, Reply, Settlement, Status};
+use crate::store::{Completed, Completion, StoreClaim, TransactionalStore};
+
+/// Long enough for a busy machine to renew in time, short enough to wait for its end.
+const LEASE: Duration = Duration::from_millis(600);
+const HOUR: Duration = Duration::from_secs(3600);
+const RERUN: Recovery = Recovery::Rerun { remembered_for: HOUR };
+
+pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let kit = &kit.with(Settings::default().lease(LEASE));
+    kit.case("a leased effect runs once and replays", runs_once(kit)).await;
+    kit.case(
+        "an unclassified error holds or lets the next attempt run",
+        unclassified_errors(kit),
+    )
+    .await;
+    kit.case("a panic is an unclassified error", a_panic_is_unclassified(kit))
+        .await;
+    kit.case("nothing happened lets the next attempt run", nothing_happened(kit))
+        .await;
+    kit.case("a final error of a leased effect replays", a_final_error_replays(kit))
+        .await;
+    kit.case("a lease is renewed while the effect runs", a_lease_is_renewed(kit))
+        .await;
+    kit.case(
+        "a dropped caller does not cancel a leased effect",
+        a_dropped_caller(kit),
+    )
+    .await;
+    kit.case("after a lost lease the recovery decides", a_lost_lease(kit))
+        .await;
+    kit.case("beyond its horizon a rerun is unknown", beyond_the_horizon(kit))
+        .await;
+    kit.case("a zombie changes nothing", a_zombie_changes_nothing(kit))
+        .await;
+    kit.case(
+        "a late acknowledgement completes an unknown outcome",
+        a_late_acknowledgement(kit),
+    )
+    .await;
+    kit.case("every step sent again is a no-op", steps_sent_again(kit))
+        .await;
+    kit.case(
+        "a leased effect reserves its place with the claim",
+        a_place_is_reserved(kit),
+    )
+    .await;
+    kit.case(
+        "a leased guard completes or leaves the outcome unknown",
+        leased_guards(kit),
+    )
+    .await;
+}
+
+/// Counts the calls that reached the downstream, and under which keys.
+#[derive(Clone, Default)]
+struct Downstream(Arc<AtomicU32>);
+
+impl Downstream {
+    fn called(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn call(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the downstream did not answer")]
+struct TimedOut;
+
+enum Answer {
+    Value(u32),
+    Nothing,
+    Silence,
+    No,
+    Panic,
+}
+
+async fn run_one<S: TransactionalStore + Clone>(
+    kit: &Kit<S>,
+    intent: &Intent,
+    recovery: Recovery,
+    downstream: &Downstream,
+    answer: Answer,
+) -> Result<Done<u32>, Error> {
+    let downstream = downstream.clone();
+    kit.call(intent)
+        .run(recovery, async move |_: Effect| {
+            downstream.call();
+            match answer {
+                Answer::Value(value) => Ok(value),
+                Answer::Nothing => Err(EffectError::nothing_happened(TimedOut)),
+                Answer::Silence => Err(EffectError::from(TimedOut)),
+                Answer::No => Err(EffectError::final_("no")),
+                Answer::Panic => panic!("in a leased effect of the conformance kit"),
+            }
+        })
+        .await
+}
+
+async fn runs_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("leased"), Downstream::default());
+    let first = run_one(kit, &intent, RERUN, &downstream, Answer::Value(7)).await;
+    assert_eq!(first.expect("it runs"), Done::Executed(7));
+    let again = run_one(kit, &intent, RERUN, &downstream, Answer::Value(8)).await;
+    assert_eq!(again.expect("it replays"), Done::Replayed(7));
+    let changed = run_one(kit, &intent.amount(2), RERUN, &downstream, Answer::Value(8)).await;
+    assert_eq!(kind(changed), ErrorKind::Mismatch);
+    // The two modes share their records.
+    let transactional = kit.call(&intent).transaction(async |_: &mut S::Connection| Ok(9)).await;
+    assert_eq!(transactional.expect("it replays"), Done::Replayed(7));
+    assert_eq!(downstream.called(), 1);
+    let record = kit.view(&intent).await.record.expect("a record");
+    assert_eq!(
+        (record.status, record.mode, record.lease_until),
+        (Status::Completed, Mode::Leased, None)
+    );
+}
+
+async fn unclassified_errors<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("hold"), Downstream::default());
+    for _ in 0..3 {
+        let result = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await;
+        assert_eq!(kind(result), ErrorKind::OutcomeUnknown);
+    }
+    assert_eq!(downstream.called(), 1, "under `Hold` nothing is sent twice");
+    assert_eq!(
+        kit.view(&intent).await.record.expect("a record").status,
+        Status::Unknown
+    );
+
+    let (intent, downstream) = (Intent::new("rerun"), Downstream::default());
+    let failed = run_one(kit, &intent, RERUN, &downstream, Answer::Silence)
+        .await
+        .expect_err("an error");
+    assert!(
+        failed.kind() == ErrorKind::Effect && failed.is_retryable(),
+        "{failed:?}"
+    );
+    let again = kit
+        .call(&intent)
+        .run(RERUN, async move |effect: Effect| Ok(effect.attempt()))
+        .await;
+    assert_eq!(again.expect("it runs at once"), Done::Executed(2));
+}
+
+async fn a_panic_is_unclassified<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("panic"), Downstream::default());
+    let error = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Panic)
+        .await
+        .expect_err("it panicked");
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    let source = std::error::Error::source(&error)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    assert!(source.contains("in a leased effect of the conformance kit"), "{source}");
+}
+
+async fn nothing_happened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("nothing"), Downstream::default());
+    let failed = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Nothing)
+        .await
+        .expect_err("an error");
+    assert!(
+        failed.kind() == ErrorKind::Effect && failed.is_retryable(),
+        "{failed:?}"
+    );
+    assert_eq!(
+        kit.view(&intent).await.record.expect("its counters").status,
+        Status::Failed
+    );
+    // Nothing is bound, not even the payload.
+    let again = kit
+        .call(&intent.amount(2))
+        .run(Recovery::Hold, async move |effect: Effect| Ok(effect.attempt()))
+        .await;
+    assert_eq!(again.expect("it runs"), Done::Executed(2));
+}
+
+async fn a_final_error_replays<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("final"), Downstream::default());
+    for _ in 0..2 {
+        let error = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::No)
+            .await
+            .expect_err("a final error");
+        assert_eq!(error.declined::<String>().as_deref(), Some("no"));
+    }
+    assert_eq!(downstream.called(), 1);
+}
+
+async fn a_lease_is_renewed<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("renewed");
+    let (idem, slow) = (kit.idem.clone(), intent.clone());
+    let running = tokio::spawn(async move {
+        let effect = async move |effect: Effect| {
+            tokio::time::sleep(3 * LEASE).await;
+            Ok(u32::from(effect.is_lost()))
+        };
+        idem.call(&slow).run(Recovery::Hold, effect).await
+    });
+    // A process of its own, as far as the registry knows.
+    let other = kit.with(Settings::default().lease(LEASE));
+    tokio::time::sleep(2 * LEASE).await;
+    let error = run_one(
+        &other,
+        &intent,
+        Recovery::Hold,
+        &Downstream::default(),
+        Answer::Value(1),
+    )
+    .await;
+    let error = error.expect_err("the first still runs");
+    assert_eq!(error.kind(), ErrorKind::InFlight);
+    assert!(error.retry_after().is_some_and(|after| after <= LEASE), "{error:?}");
+    assert_eq!(running.await.expect("no panic").expect("it runs"), Done::Executed(0));
+}
+
+async fn a_dropped_caller<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("dropped"), Downstream::default());
+    let (idem, asked, counted) = (kit.idem.clone(), intent.clone(), downstream.clone());
+    let caller = tokio::spawn(async move {
+        let effect = async move |_: Effect| {
+            counted.call();
+            tokio::time::sleep(LEASE / 6).await;
+            Ok(7)
+        };
+        idem.call(&asked).run(Recovery::Hold, effect).await
+    });
+    while downstream.called() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    caller.abort();
+    assert_eq!(kit.idem.drain(Duration::from_secs(30)).await, 0);
+    let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(8)).await;
+    assert_eq!(again.expect("it ran to its end"), Done::Replayed(7));
+}
+
+/// A claim whose owner has died: nobody renews it.
+async fn orphan<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, recovery: Recovery) -> StoreClaim {
+    let parts = super::histories::parts(intent);
+    let claim = Claim {
+        lease: Some((LEASE, recovery)),
+        ..parts.claim.claim
+    };
+    let claim = StoreClaim { claim, ..parts.claim };
+    let reply = kit
+        .store
+        .claim(&claim, &super::histories::intended(intent))
+        .await
+        .expect("a claim");
+    assert!(matches!(reply, Reply::Claimed { .. }), "{reply:?}");
+    claim
+}
+
+async fn a_lost_lease<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (hold, rerun) = (Intent::new("orphan-hold"), Intent::new("orphan-rerun"));
+    orphan(kit, &hold, Recovery::Hold).await;
+    orphan(kit, &rerun, RERUN).await;
+    let downstream = Downstream::default();
+    for intent in [&hold, &rerun] {
+        let early = run_one(kit, intent, RERUN, &downstream, Answer::Value(1)).await;
+        assert_eq!(kind(early), ErrorKind::InFlight);
+    }
+    tokio::time::sleep(LEASE + LEASE / 4).await;
+    let held = run_one(kit, &hold, RERUN, &downstream, Answer::Value(1)).await;
+    assert_eq!(
+        kind(held),
+        ErrorKind::OutcomeUnknown,
+        "the stored recovery is the stricter one"
+    );
+    assert_eq!(kit.view(&hold).await.record.expect("a record").status, Status::Unknown);
+    assert_eq!(downstream.called(), 0);
+    let taken = kit
+        .call(&rerun)
+        .run(RERUN, async move |effect: Effect| Ok(effect.attempt()))
+        .await;
+    assert_eq!(taken.expect("it is taken over"), Done::Executed(2));
+}
+
+async fn beyond_the_horizon<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("horizon"), Downstream::default());
+    let short = Recovery::Rerun { remembered_for: LEASE };
+    orphan(kit, &intent, short).await;
+    tokio::time::sleep(LEASE + LEASE / 4).await;
+    let result = run_one(kit, &intent, RERUN, &downstream, Answer::Value(1)).await;
+    assert_eq!((kind(result), downstream.called()), (ErrorKind::OutcomeUnknown, 0));
+}
+
+fn completion(intent: &Intent, owner: OwnerToken, value: u32, attempt: u32) -> Completion {
+    let mut completion = super::histories::parts(intent).completion;
+    completion.owner = owner;
+    completion.entry.attempt = attempt;
+    completion.outcome = Outcome::encode(OutcomeKind::Success, &value).expect("a number");
+    completion
+}
+
+async fn a_zombie_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("zombie");
+    let zombie = orphan(kit, &intent, RERUN).await.claim.owner;
+    tokio::time::sleep(LEASE + LEASE / 4).await;
+    let Leased::Execute(guard) = kit.call(&intent).lease::<u32>(RERUN).await.expect("it is taken over") else {
+        panic!("nothing is recorded yet");
+    };
+    assert_eq!(guard.effect().attempt(), 2);
+    let stale = kit
+        .store
+        .complete(&completion(&intent, zombie, 1, 1))
+        .await
+        .expect("an answer");
+    assert_eq!(stale, Completed::Stale);
+    for event in [
+        Settlement::Fail { owner: zombie },
+        Settlement::Release {
+            owner: zombie,
+            retention: HOUR,
+        },
+        Settlement::Renew {
+            owner: zombie,
+            lease: HOUR,
+        },
+    ] {
+        let key = kit.call(&intent).key().expect("a key");
+        assert_eq!(
+            kit.store.settle(&key, &event, None).await.expect("an answer"),
+            Reply::Stale,
+            "{event:?}"
+        );
+    }
+    assert_eq!(
+        guard.complete(2).await.expect("the new owner's result stands"),
+        Done::Executed(2)
+    );
+}
+
+async fn a_late_acknowledgement<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("late"), Downstream::default());
+    let owner = orphan(kit, &intent, Recovery::Hold).await.claim.owner;
+    tokio::time::sleep(LEASE + LEASE / 4).await;
+    let asked = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(1)).await;
+    assert_eq!(kind(asked), ErrorKind::OutcomeUnknown);
+    let late = kit
+        .store
+        .complete(&completion(&intent, owner, 5, 1))
+        .await
+        .expect("an answer");
+    assert_eq!(late, Completed::Done);
+    let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(1)).await;
+    assert_eq!(again.expect("it is known now"), Done::Replayed(5));
+    assert_eq!(downstream.called(), 0);
+}
+
+async fn steps_sent_again<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("resent");
+    let claim = orphan(kit, &intent, Recovery::Hold).await;
+    let intended = super::histories::intended(&intent);
+    let again = kit.store.claim(&claim, &intended).await.expect("an answer");
+    assert_eq!(
+        again,
+        Reply::Claimed {
+            generation: 1,
+            attempt: 1
+        }
+    );
+    let owner = claim.claim.owner;
+    for _ in 0..2 {
+        let renewed = kit
+            .store
+            .settle(&claim.key, &Settlement::Renew { owner, lease: LEASE }, None)
+            .await;
+        assert_eq!(renewed.expect("an answer"), Reply::Done);
+    }
+    for _ in 0..2 {
+        let failed = kit.store.settle(&claim.key, &Settlement::Fail { owner }, None).await;
+        assert_eq!(
+            failed.expect("an answer"),
+            Reply::OutcomeUnknown {
+                generation: 1,
+                attempt: 1
+            }
+        );
+    }
+    let completion = completion(&intent, owner, 3, 1);
+    for _ in 0..2 {
+        assert_eq!(
+            kit.store.complete(&completion).await.expect("an answer"),
+            Completed::Done
+        );
+    }
+    assert_eq!(
+        kit.view(&intent).await.record.expect("a record").status,
+        Status::Completed
+    );
+}
+
+async fn a_place_is_reserved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (first, downstream) = (Intent::new("place").once_per("p"), Downstream::default());
+    let second = first.case("second");
+    let Leased::Execute(guard) = kit.call(&first).lease::<u32>(RERUN).await.expect("the place is free") else {
+        panic!("nothing is recorded yet");
+    };
+    let refused = run_one(kit, &second, RERUN, &downstream, Answer::Value(1))
+        .await
+        .expect_err("the place is reserved");
+    assert_eq!(refused.kind(), ErrorKind::AlreadyExecuted);
+    assert_eq!(
+        refused.entry().expect("the holder").key,
+        kit.call(&first).key().expect("a key").as_str()
+    );
+    // What is known not to have happened frees it.
+    assert_eq!(
+        kind(guard.fail(EffectError::nothing_happened(TimedOut)).await),
+        ErrorKind::Effect
+    );
+    let third = first.case("third");
+    assert_eq!(
+        kind(run_one(kit, &third, RERUN, &downstream, Answer::No).await),
+        ErrorKind::Declined
+    );
+    let done = run_one(kit, &second, RERUN, &downstream, Answer::Value(1)).await;
+    assert_eq!(done.expect("the place is free again"), Done::Executed(1));
+    let refused = run_one(kit, &first, RERUN, &downstream, Answer::Value(1)).await;
+    assert_eq!((kind(refused), downstream.called()), (ErrorKind::AlreadyExecuted, 2));
+    // A second attempt of the same key has the place already.
+    let retried = Intent::new("place").once_per("p");
+    assert_eq!(
+        kind(run_one(kit, &retried, RERUN, &downstream, Answer::Silence).await),
+        ErrorKind::Effect
+    );
+    let done = run_one(kit, &retried, RERUN, &downstream, Answer::Value(2)).await;
+    assert_eq!(done.expect("it runs again"), Done::Executed(2));
+    let other = run_one(kit, &retried.case("other"), RERUN, &downstream, Answer::Value(3)).await;
+    assert_eq!(kind(other), ErrorKind::AlreadyExecuted);
+}
+
+async fn leased_guards<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("leased-guard");
+    let Leased::Execute(guard) = kit.call(&intent).lease::<u32>(Recovery::Hold).await.expect("a claim") else {
+        panic!("nothing is recorded yet");
+    };
+    drop(guard);
+    assert_eq!(kit.idem.drain(Duration::from_secs(30)).await, 0);
+    let asked = run_one(kit, &intent, Recovery::Hold, &Downstream::default(), Answer::Value(1)).await;
+    assert_eq!(kind(asked), ErrorKind::OutcomeUnknown);
+
+    let intent = Intent::new("leased-guard-done");
+    let Leased::Execute(guard) = kit.call(&intent).lease::<u32>(Recovery::Hold).await.expect("a claim") else {
+        panic!("nothing is recorded yet");
+    };
+    assert_eq!(guard.complete(4).await.expect("recorded"), Done::Executed(4));
+    assert!(matches!(
+        kit.call(&intent).lease::<u32>(Recovery::Hold).await,
+        Ok(Leased::Replayed(4))
+    ));
+}
