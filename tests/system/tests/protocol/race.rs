@@ -173,7 +173,8 @@ async fn of_twenty_keys_with_one_place_one_is_executed<D: Database>() {
     }
     assert_eq!(idem.store().number(PAYOUTS).await, 1);
     assert_eq!(idem.store().number(EXECUTED).await, 1);
-    let on_record = "SELECT count(*) FROM idem_ledger WHERE kind = 'refused' AND reason = 'once_per' AND place IS NULL";
+    let on_record = "SELECT count(*) FROM idem_ledger WHERE kind = 'refused' AND reason = 'once_per' AND place =
+        (SELECT place FROM idem_ledger WHERE kind = 'executed')";
     assert_eq!(idem.store().number(on_record).await, 19, "refusals in the ledger");
     let keys = "SELECT count(DISTINCT idem_key) FROM idem_ledger WHERE kind = 'refused' AND idem_key NOT IN
             (SELECT idem_key FROM idem_ledger WHERE kind = 'executed')";
