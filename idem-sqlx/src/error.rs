@@ -12,6 +12,8 @@ pub(crate) trait Codes {
     fn is_transient(code: &str) -> bool;
     /// Permissions are missing.
     fn is_denied(code: &str) -> bool;
+    /// A table is missing.
+    fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool;
 }
 
 /// Wraps an error of a statement of ours.
@@ -25,6 +27,17 @@ pub(crate) fn store<C: Codes>(what: &str, source: sqlx::Error) -> Error {
         what.to_owned()
     };
     Error::store(what, source).with_retry(retry)
+}
+
+/// Wraps an error of a statement on idem's tables.
+pub(crate) fn tables<C: Codes>(what: &str, source: sqlx::Error) -> Error {
+    if source.as_database_error().is_some_and(C::is_missing) {
+        let message = format!(
+            "could not {what}: idem's tables are missing, or have another `table_prefix`; run `migrate()` on the store once, with a role that may create tables"
+        );
+        return Error::new(ErrorKind::Schema, message).with_source(source);
+    }
+    store::<C>(what, source)
 }
 
 /// Wraps an error of taking a connection from the pool: nothing has begun.

@@ -71,6 +71,8 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
 
 impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// Records the caller's step: which attempt of which plan this is. Not part of the key.
+    ///
+    /// At most 1024 bytes and without U+0000; so are the run and the subject.
     pub fn step_id(mut self, step_id: impl Into<String>) -> Self {
         self.step_id = Some(step_id.into());
         self
@@ -286,7 +288,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// # Errors
     ///
     /// As [`transaction`](Self::transaction). [`Misuse`](ErrorKind::Misuse) when `connection` is in
-    /// no transaction. After a retryable error of kind [`Store`](ErrorKind::Store) the caller's whole
+    /// no transaction, and when the effect has ended the caller's: what came before it stands or is
+    /// undone already, so give that transaction up. After a retryable error of kind [`Store`](ErrorKind::Store) the caller's whole
     /// transaction has to be run again.
     ///
     /// # Cancel safety

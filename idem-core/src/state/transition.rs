@@ -97,6 +97,9 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
 
 /// A claim where no record counts: the ledger is asked before anything runs.
 fn claim_absent(ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
+    if let Some(standing) = &ledger.own {
+        check_version(&standing.fingerprint, &claim.fingerprint)?;
+    }
     let generation = match &ledger.own {
         None => 1,
         Some(standing) if standing.fingerprint != claim.fingerprint => return Ok((None, Reply::Mismatch)),

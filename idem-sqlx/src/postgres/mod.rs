@@ -38,6 +38,11 @@ impl Codes for Sqlstate {
         // insufficient_privilege
         code == "42501"
     }
+
+    fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool {
+        // undefined_table
+        error.code().is_some_and(|code| code == "42P01")
+    }
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
@@ -96,7 +101,7 @@ impl PgStore {
             .as_mut()
             .fetch_optional(query)
             .await
-            .map_err(|source| store_error("claim the key", source))?;
+            .map_err(|source| error::tables::<Sqlstate>("claim the key", source))?;
         let Some(row) = row else {
             return Ok(false);
         };
@@ -128,7 +133,7 @@ impl PgStore {
         let row = connection
             .fetch_one(query)
             .await
-            .map_err(|source| store_error("read the record", source))?;
+            .map_err(|source| error::tables::<Sqlstate>("read the record", source))?;
         let ledger = idem_core::LedgerView {
             own: rows::standing(&row)?,
             place: rows::reference(&row, "place_")?,

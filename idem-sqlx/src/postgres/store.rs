@@ -8,7 +8,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqlStr};
 
 use super::sql::Sql;
-use super::{connect_error, store_error};
+use super::store_error;
 use crate::names::Names;
 use crate::schema;
 
@@ -62,7 +62,12 @@ impl PgStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let failed = |source| store_error("connect to PostgreSQL", source);
+        let failed = |source| {
+            store_error(
+                "connect to PostgreSQL; check that the server runs, and host, port, database, user and password of the URL",
+                source,
+            )
+        };
         // A pool keeps trying while nobody listens; the first connection tells at once.
         PgConnection::connect(url)
             .await

@@ -36,6 +36,10 @@ impl Codes for SqliteCodes {
     fn is_denied(_: &str) -> bool {
         false
     }
+
+    fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool {
+        error.message().starts_with("no such table")
+    }
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
@@ -85,7 +89,7 @@ impl SqliteStore {
             .as_mut()
             .execute(query)
             .await
-            .map_err(|source| store_error("claim the key", source))?;
+            .map_err(|source| error::tables::<SqliteCodes>("claim the key", source))?;
         if done.rows_affected() == 0 {
             return Ok(false);
         }
@@ -115,7 +119,7 @@ impl SqliteStore {
         key: &IdempotencyKey,
         place: Option<&PlaceDigest>,
     ) -> Result<View, Error> {
-        let failed = |source| store_error("read the record", source);
+        let failed = |source| error::tables::<SqliteCodes>("read the record", source);
         let query = |sql: &sqlx::SqlStr| {
             sqlx::query::<Sqlite>(sql.clone())
                 .bind(key.tenant().as_str().to_owned())
@@ -152,7 +156,7 @@ impl Store for SqliteStore {
     }
 
     async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
-        let failed = |source| store_error("read the record", source);
+        let failed = |source| error::tables::<SqliteCodes>("read the record", source);
         // One snapshot for its three statements.
         let mut transaction = self.pool().begin().await.map_err(failed)?;
         let view = self.view_on(&mut transaction, key, place).await?;

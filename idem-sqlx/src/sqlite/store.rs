@@ -62,7 +62,14 @@ impl SqliteStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        let failed = |source| store_error(&format!("open the SQLite database `{url}`"), source);
+        let failed = |source| {
+            store_error(
+                &format!(
+                    "open the SQLite database `{url}`; the folder must exist, and `?mode=rwc` creates a missing file"
+                ),
+                source,
+            )
+        };
         let options = SqliteConnectOptions::from_str(url)
             .map_err(failed)?
             .journal_mode(SqliteJournalMode::Wal)

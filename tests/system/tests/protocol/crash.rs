@@ -6,7 +6,9 @@ use idem::{Done, EffectError, ErrorKind, Idem};
 use idem_system_tests::process::{self, Child};
 use idem_system_tests::{Postgres, Sqlite, points};
 
-use crate::stage::{Database, Effects, LONG, drawn_by, nothing_stands, on_both, on_the_named, one_effect, pay, payout};
+use crate::stage::{
+    Database, Effects, LONG, PAYOUTS, drawn_by, nothing_stands, on_both, on_the_named, one_effect, pay, payout,
+};
 use crate::support::{Receipt, Refund};
 
 #[test]
@@ -161,7 +163,7 @@ async fn a_final_error_that_was_committed_is_replayed<D: Database>() {
         error.declined::<String>().as_deref(),
         Some(&*format!("declined by {owner}"))
     );
-    assert_eq!(idem.store().number("SELECT count(*) FROM payouts").await, 0);
+    assert_eq!(idem.store().number(PAYOUTS).await, 0);
     let kinds = "SELECT count(*) FROM idem_ledger WHERE kind = 'declined'";
     assert_eq!(idem.store().number(kinds).await, 1);
 }
@@ -187,7 +189,8 @@ async fn a_stopped_owner<D: Database>(expected: ErrorKind) {
     let busy = Duration::from_millis(200);
     let impatient = Idem::new(D::Store::attach(&database.address(), 2, busy).await);
     let before = Instant::now();
-    let error = pay(&impatient, &refund(), Duration::ZERO).await.expect_err("busy");
+    let answer = tokio::time::timeout(LONG, pay(&impatient, &refund(), Duration::ZERO)).await;
+    let error = answer.expect("an answer while the owner is stopped").expect_err("busy");
     let took = before.elapsed();
     assert_eq!(error.kind(), expected, "{error:?}");
     assert!(error.is_retryable(), "{error:?}");

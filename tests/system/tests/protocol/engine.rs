@@ -175,6 +175,60 @@ macro_rules! engine {
                 }
             }
 
+            /// An empty database.
+            pub fn fresh() -> idem_system_tests::$file {
+                idem_system_tests::$name()
+            }
+
+            /// The tables, in order.
+            pub async fn tables(pool: &sqlx::Pool<Database>) -> Vec<String> {
+                let sql = if IS_POSTGRES {
+                    "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+                } else {
+                    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1"
+                };
+                sqlx::query_scalar(sql).fetch_all(pool).await.expect("the tables")
+            }
+
+            pub async fn run(pool: &sqlx::Pool<Database>, sql: &'static str) {
+                sqlx::raw_sql(sql).execute(pool).await.expect("a statement of the test");
+            }
+
+            pub async fn run_fails(pool: &sqlx::Pool<Database>, sql: &'static str, says: &str) {
+                let error = sqlx::raw_sql(sql).execute(pool).await.expect_err("refused");
+                assert!(error.to_string().contains(says), "{sql}: {error}");
+            }
+
+            /// Damages a row as a broken disk, a newer program or a hand could.
+            pub async fn damaged(pool: &sqlx::Pool<Database>, sql: &str) {
+                let mut connection = pool.acquire().await.expect("a connection");
+                if !IS_POSTGRES {
+                    send(&mut connection, "PRAGMA ignore_check_constraints = ON").await.expect("set");
+                }
+                let done = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut *connection).await;
+                assert_eq!(done.expect("damaged").rows_affected(), 1, "{sql}");
+                connection.close().await.expect("closed");
+            }
+
+            pub async fn without_checks(pool: &sqlx::Pool<Database>) {
+                if IS_POSTGRES {
+                    let checks = "SELECT conname FROM pg_constraint WHERE conrelid::regclass::text = 'idem_record' AND contype = 'c'";
+                    for name in sqlx::query_scalar::<_, String>(checks).fetch_all(pool).await.expect("the checks") {
+                        let drop = AssertSqlSafe(format!("ALTER TABLE idem_record DROP CONSTRAINT {name}"));
+                        sqlx::raw_sql(drop).execute(pool).await.expect("dropped");
+                    }
+                }
+            }
+
+            pub async fn without_triggers(pool: &sqlx::Pool<Database>) {
+                let drop = if IS_POSTGRES {
+                    "DROP TRIGGER idem_ledger_append_only ON idem_ledger"
+                } else {
+                    "DROP TRIGGER idem_ledger_no_update"
+                };
+                run(pool, drop).await;
+            }
+
             /// Opens a transaction that may write.
             pub async fn begin(pool: &sqlx::Pool<Database>) -> Transaction {
                 pool.begin_with($begin).await.expect("a transaction")

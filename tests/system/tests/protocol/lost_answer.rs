@@ -1,5 +1,6 @@
 //! Connections that break at each statement, before PostgreSQL gets it and after it has answered.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use idem::{Begun, Done, Error, ErrorKind, Idem, PgStore};
@@ -125,6 +126,51 @@ async fn a_final_error_survives_a_cut_of_the_transaction_that_records_it() {
     }
 }
 
+/// What the client has lost goes on in PostgreSQL, which does not look at the connection while a statement runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_orphan_that_still_runs_is_waited_for() {
+    let scene = Scene::new().await;
+    let refund = scene.warm().await;
+    let attempts = AtomicUsize::new(0);
+    let call = scene.idem.transaction(&refund, async |tx: &mut PgConnection| {
+        let receipt = payout::<PgStore>(tx, &refund).await?;
+        if attempts.fetch_add(1, Ordering::SeqCst) == 0 {
+            sqlx::query("SELECT pg_sleep(1)").execute(tx).await?;
+        }
+        Ok(receipt)
+    });
+    let (done, ()) = tokio::join!(call, scene.sever_during("SELECT pg_sleep(1)"));
+    let done = done.expect("it is run again");
+    assert!(!done.is_replayed());
+    assert_eq!(attempts.load(Ordering::SeqCst), 2);
+    scene.one_effect_of(&refund, done.get()).await;
+}
+
+/// A COMMIT whose client is gone takes its time and succeeds: a bare read would not see it yet, and run the effect again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_is_still_under_way_is_waited_for() {
+    let scene = Scene::new().await;
+    let refund = scene.warm().await;
+    for statement in [
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$",
+        "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON payouts DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION slow()",
+    ] {
+        let pool = scene.direct.store().pool();
+        sqlx::query(statement).execute(pool).await.expect("made");
+    }
+    let attempts = AtomicUsize::new(0);
+    let call = scene.idem.transaction(&refund, async |tx: &mut PgConnection| {
+        attempts.fetch_add(1, Ordering::SeqCst);
+        payout::<PgStore>(tx, &refund).await
+    });
+    let (done, ()) = tokio::join!(call, scene.sever_during("COMMIT"));
+    let done = done.expect("it is found");
+    assert!(done.is_replayed());
+    assert_eq!(attempts.load(Ordering::SeqCst), 1);
+    scene.one_effect_of(&refund, done.get()).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_refuses_connections_is_a_retryable_error_and_nothing_runs() {
     let database = postgres();
@@ -171,7 +217,7 @@ struct Scene {
     idem: Idem<PgStore>,
     direct: Idem<PgStore>,
     wire: Proxy,
-    calls: std::sync::atomic::AtomicUsize,
+    calls: AtomicUsize,
     _database: Postgres,
 }
 
@@ -185,19 +231,39 @@ impl Scene {
             idem,
             direct,
             wire,
-            calls: Default::default(),
+            calls: AtomicUsize::new(0),
             _database: database,
         }
     }
 
     /// Has a connection that knows all statements, and returns what is to be called next.
     async fn warm(&self) -> Refund {
-        let number = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let other = Refund::new(&format!("warm-{number}"), 1);
         pay(&self.idem, &other, Duration::ZERO)
             .await
             .expect("a warm connection");
         Refund::new(&format!("case-{number}"), 1000)
+    }
+
+    /// Cuts all connections of clients while PostgreSQL runs a statement.
+    async fn sever_during(&self, statement: &str) {
+        let pool = self.direct.store().pool();
+        loop {
+            let running: i64 = sqlx::query_scalar(
+                "SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND state = 'active' AND query = $1",
+            )
+            .bind(statement)
+            .fetch_one(pool)
+            .await
+            .expect("read");
+            if running > 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.wire.sever();
     }
 
     fn retryable(&self, place: (&str, bool), done: Result<Done<Receipt>, Error>) {

@@ -1,16 +1,18 @@
 //! Effects on real databases: what every store must do, and what happens when processes are killed, answers are lost and
 //! callers misuse the helper.
 
-mod cases;
 mod cancel;
+mod cases;
 mod conformance;
+mod cost;
 mod crash;
+mod engine;
 mod isolation;
 mod lost_answer;
-mod race;
-mod stage;
-mod engine;
 mod misuse;
+mod race;
 mod rls;
+mod schema;
 mod send;
+mod stage;
 mod support;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use idem::{Done, EffectError, Error, ErrorKind, Idem, Place};
+use idem::{Done, EffectError, Error, ErrorKind, Idem, Place, SqliteStore};
 use idem_system_tests::process::{self, Child};
+use idem_system_tests::sqlite;
+use sqlx::SqliteConnection;
 use tokio::task::LocalSet;
 
 use crate::stage::{
@@ -173,7 +175,8 @@ async fn of_twenty_keys_with_one_place_one_is_executed<D: Database>() {
     }
     assert_eq!(idem.store().number(PAYOUTS).await, 1);
     assert_eq!(idem.store().number(EXECUTED).await, 1);
-    let on_record = "SELECT count(*) FROM idem_ledger WHERE kind = 'refused' AND reason = 'once_per' AND place IS NULL";
+    let on_record = "SELECT count(*) FROM idem_ledger WHERE kind = 'refused' AND reason = 'once_per' AND place =
+        (SELECT place FROM idem_ledger WHERE kind = 'executed')";
     assert_eq!(idem.store().number(on_record).await, 19, "refusals in the ledger");
     let keys = "SELECT count(DISTINCT idem_key) FROM idem_ledger WHERE kind = 'refused' AND idem_key NOT IN
             (SELECT idem_key FROM idem_ledger WHERE kind = 'executed')";
@@ -208,6 +211,34 @@ async fn takes_one_place<S: Effects>(idem: Idem<S>) {
         }
     })
     .await;
+}
+
+/// SQLite has one writer, and waiting for it is a matter of luck: who waits longest may wait on. The calls of a process take
+/// turns instead, so that they need no patience of SQLite's.
+#[tokio::test]
+async fn on_sqlite_the_calls_of_one_process_take_turns() {
+    let database = sqlite();
+    let _open = database.front(1).await;
+    // Less than one effect takes.
+    let patience = Duration::from_millis(30);
+    let idem = Idem::new(<SqliteStore as Effects>::attach(&database.address(), 5, patience).await);
+    let local = LocalSet::new();
+    let calls = (0..10).map(|number| {
+        let idem = idem.clone();
+        local.spawn_local(async move {
+            let refund = Refund::new(&format!("case-{number}"), 1000);
+            let done = idem.transaction(&refund, async |tx: &mut SqliteConnection| {
+                slowly::<SqliteStore>(tx, &refund).await
+            });
+            assert!(!done.await.expect("its turn comes").is_replayed());
+        })
+    });
+    let calls: Vec<_> = calls.collect();
+    local.await;
+    for call in calls {
+        call.await.expect("a task that does not panic");
+    }
+    no_effect_twice(&idem).await;
 }
 
 /// The effect, long enough to be met by its duplicates.

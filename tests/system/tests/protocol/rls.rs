@@ -1,6 +1,6 @@
 //! Row-level security, forced, on idem's tables: a role that sees only what its setting `app.tenant` allows.
 
-use idem::{Done, Error, ErrorKind, Idem, Place, Settings, Tenant};
+use idem::{Done, Error, ErrorKind, Idem, Place, Settings, Store as _, Tenant};
 use idem_system_tests::{Postgres, postgres};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, PgPool};
@@ -160,6 +160,13 @@ async fn a_transaction_prepared_for_its_tenant_does_all_that_it_does_without_pol
                 plain.call(&first).key().expect("a key").as_str()
             );
         }
+        // What reads a record is prepared as well: a hidden one would count as absent.
+        let view = plain
+            .store()
+            .view(&plain.call(&first).key().expect("a key"), None)
+            .await
+            .expect("read");
+        assert!(view.record.is_some() && view.ledger.own.is_some());
         assert_eq!(
             secured.ledger_of(tenant).await,
             ["executed", "refused mismatch", "refused once_per"]
