@@ -27,5 +27,6 @@ pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, RefusalReason,
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
 pub use state::{Claim, Event, Illegal, Reply, Status, transition};
 pub use store::{
-    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store, StoreClaim, TransactionalStore, View,
+    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store,
+    StoreClaim, TransactionalStore, View,
 };
