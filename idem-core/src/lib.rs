@@ -28,5 +28,6 @@ pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
 pub use state::{Claim, Event, Illegal, Reply, Settlement, Status, transition};
 pub use store::atomic;
 pub use store::{
-    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store, StoreClaim, TransactionalStore, View,
+    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store,
+    StoreClaim, TransactionalStore, View,
 };

@@ -10,6 +10,8 @@ pub(crate) trait Codes {
     fn is_conflict(code: &str) -> bool;
     /// Trouble that may be over when the call is sent again.
     fn is_transient(code: &str) -> bool;
+    /// An answer to COMMIT that leaves open whether it happened.
+    fn commit_is_unknown(code: &str) -> bool;
     /// Permissions are missing.
     fn is_denied(code: &str) -> bool;
     /// A table is missing.
@@ -52,15 +54,20 @@ pub(crate) fn acquire<C: Codes>(what: &str, source: sqlx::Error) -> Error {
 /// Wraps an error of COMMIT: unless the database itself said that nothing was committed, nobody
 /// knows.
 pub(crate) fn commit<C: Codes>(source: sqlx::Error) -> Error {
-    let retry = match &source {
-        sqlx::Error::Database(_) => retry_of::<C>(&source),
-        _ => Retry::CommitUnknown,
-    };
-    Error::store(
-        "learn whether the transaction was committed; call again to find out",
-        source,
-    )
-    .with_retry(retry)
+    let code = code_of(&source);
+    let refused = matches!(source, sqlx::Error::Database(_)) && !code.as_deref().is_some_and(C::commit_is_unknown);
+    if !refused {
+        let what = "learn whether the transaction was committed; call again to find out";
+        return Error::store(what, source).with_retry(Retry::CommitUnknown);
+    }
+    match retry_of::<C>(&source) {
+        // A constraint that is checked at the end, say: what the effect did cannot be committed.
+        Retry::Never => {
+            let message = "the database refused to commit what the effect did; nothing was committed or recorded";
+            Error::new(ErrorKind::Effect, message).with_source(source)
+        }
+        retry => Error::store("commit; nothing was committed", source).with_retry(retry),
+    }
 }
 
 /// What an error that an effect returned means, wherever in its chain of causes the driver spoke.

@@ -282,8 +282,9 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     ///
     /// Everything stands or falls with that transaction: the answer, a refusal included, is
     /// provisional until the caller commits. Whether the claim is won or lost, and whether the effect
-    /// fails, the transaction stays usable: the work is done under a savepoint. It never waits and
-    /// never retries. It is also the only form that may be used inside another effect.
+    /// fails, the transaction stays usable: the work is done under a savepoint. It never retries,
+    /// and waits for no other attempt (on a `PgStore` without advisory locks, up to the `lock_timeout` of the
+    /// caller's transaction). It is also the only form that may be used inside another effect.
     ///
     /// # Errors
     ///
@@ -294,7 +295,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future rolls back to the savepoint.
+    /// Dropping the future rolls back to the savepoint. On PostgreSQL, if it is dropped while the savepoint
+    /// is being released, the caller's transaction can only be rolled back.
     pub async fn join<T, F>(self, connection: &mut S::Connection, effect: F) -> Result<Done<T>, Error>
     where
         S: TransactionalStore,

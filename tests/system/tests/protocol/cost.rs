@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use idem::{Done, Idem, PgStore, Settings};
+use idem::{Done, EffectError, ErrorKind, Idem, PgStore, Settings};
 use idem_system_tests::{Postgres, postgres, wire::Proxy};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row as _};
 
@@ -43,6 +43,15 @@ async fn replays(idem: &Idem<PgStore>, case_id: &str) {
         .await
         .expect("recorded");
     assert!(done.is_replayed());
+}
+
+async fn declines(idem: &Idem<PgStore>) {
+    let declined = async |_: &mut Connection| Err::<Receipt, _>(EffectError::final_("no"));
+    let error = idem
+        .transaction(&Refund::new("declined", 1), declined)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Declined);
 }
 
 async fn prepared() -> Postgres {
@@ -272,6 +281,11 @@ async fn measured_on_a_server_of_its_own() {
         "{floor:?}, {ours:?}"
     );
 
+    // Nothing in the ledger says that a declined effect happened, so its repeats get as far as the record.
+    measured(&database, async |pool| {
+        declines(&Idem::new(PgStore::new(pool.clone()))).await
+    })
+    .await;
     for settings in [Settings::default(), Settings::default().probe(true)] {
         // The server itself writes WAL from time to time.
         let mut tries = 0;
@@ -281,10 +295,11 @@ async fn measured_on_a_server_of_its_own() {
                 let idem = Idem::with_settings(PgStore::new(pool.clone()), settings).expect("settings agree");
                 for n in 0..100 {
                     replays(&idem, &n.to_string()).await;
+                    declines(&idem).await;
                 }
             });
             let counts = counts.await;
-            println!("100 replays: {counts:?}");
+            println!("100 replays of results and of final errors: {counts:?}");
             assert_eq!(counts.transaction_ids, 0, "a replay takes no transaction id");
             tries += 1;
             if counts.wal_bytes == 0 && counts.fsyncs == 0 {

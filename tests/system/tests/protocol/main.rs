@@ -3,6 +3,7 @@
 
 mod cancel;
 mod cases;
+mod commit;
 mod conformance;
 mod cost;
 mod crash;

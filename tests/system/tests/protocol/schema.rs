@@ -90,7 +90,7 @@ on_both_databases! {
         let refused = [
             Store::new(world.outside.clone()).open().await.err().expect("open"),
             Store::new(world.outside.clone()).migrate().await.err().expect("migrate"),
-            Store::connect(world.database.url().as_ref()).await.err().expect("connect"),
+            Store::connect(&[world.database.url()].concat()).await.err().expect("connect"),
         ];
         for error in refused {
             assert_schema(&error, "upgrade idem-sqlx in this program");
