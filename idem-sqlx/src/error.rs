@@ -10,6 +10,8 @@ pub(crate) trait Codes {
     fn is_conflict(code: &str) -> bool;
     /// Trouble that may be over when the call is sent again.
     fn is_transient(code: &str) -> bool;
+    /// The server has closed the connection.
+    fn is_disconnect(code: &str) -> bool;
     /// An answer to COMMIT that leaves open whether it happened.
     fn commit_is_unknown(code: &str) -> bool;
     /// Permissions are missing.
@@ -60,6 +62,14 @@ pub(crate) fn commit<C: Codes>(source: sqlx::Error) -> Error {
         let what = "learn whether the transaction was committed; call again to find out";
         return Error::store(what, source).with_retry(Retry::CommitUnknown);
     }
+    let is_open_claim = source
+        .as_database_error()
+        .and_then(|error| error.constraint())
+        .is_some_and(|name| name.ends_with("_claim_without_outcome"));
+    if is_open_claim {
+        let message = "the transaction holds a claim without its outcome: a `join` inside the effect was cancelled, or the effect sent COMMIT; nothing was committed";
+        return Error::new(ErrorKind::Misuse, message).with_source(source);
+    }
     match retry_of::<C>(&source) {
         // A constraint that is checked at the end, say: what the effect did cannot be committed.
         Retry::Never => {
@@ -89,6 +99,7 @@ fn retry_of<C: Codes>(error: &sqlx::Error) -> Retry {
     match error {
         sqlx::Error::Database(error) => match error.code() {
             Some(code) if C::is_conflict(&code) => Retry::Transaction,
+            Some(code) if C::is_disconnect(&code) => Retry::ConnectionLost,
             Some(code) if C::is_transient(&code) => Retry::Later,
             _ => Retry::Never,
         },

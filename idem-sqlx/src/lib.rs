@@ -17,6 +17,8 @@ mod rows;
 mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod transaction;
 
 #[cfg(feature = "postgres")]
 pub use postgres::{PgStore, PgTransaction};

@@ -33,25 +33,33 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
         Reply::InFlight { lease_left } => Err(in_flight(call, lease_left)),
         Reply::Mismatch => Err(Error::new(
             ErrorKind::Mismatch,
-            format!("`{action}` was asked for under key {key} with another payload; nothing was run. Send the first payload again, or choose another key if this is another effect"),
+            format!(
+                "`{action}` was asked for under key {key} with another payload; nothing was run. Send the first payload again, or choose another key if this is another effect"
+            ),
         )),
         Reply::OutcomeUnknown { .. } => Err(Error::new(
             ErrorKind::OutcomeUnknown,
-            format!("an attempt of `{action}` under key {key} may have had its effect; find out and resolve it before anything is run again"),
+            format!(
+                "an attempt of `{action}` under key {key} may have had its effect; find out and resolve it before anything is run again"
+            ),
         )),
         Reply::AlreadyExecuted(entry) => Err(already_executed(
-            format!("`{action}` was executed under key {key}{}; its result is not kept any more, and it is not run again", by_step(&entry)),
+            format!(
+                "`{action}` was executed under key {key}{}; its result is not kept any more, and it is not run again",
+                by_step(&entry)
+            ),
             entry,
         )),
         Reply::PlaceTaken(entry) => Err(place_taken(call, entry)),
         Reply::Revoked(outcome) => Err(Error::new(
             ErrorKind::Revoked,
-            format!("`{action}` under key {key} was done and then undone; a repeat does not do it again. Reopen it if it shall happen once more"),
+            format!("`{action}` under key {key} was done and then undone; a repeat does not do it again"),
         )
         .with_outcome(outcome)),
-        Reply::Claimed { .. } | Reply::Done | Reply::Stale | Reply::Refused(_) => {
-            Err(Error::new(ErrorKind::Corrupt, format!("the store answered a claim of key {key} with {reply:?}, which is no answer to a claim")))
-        }
+        Reply::Claimed { .. } | Reply::Done | Reply::Stale | Reply::Refused(_) => Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("the store answered a claim of key {key} with {reply:?}, which is no answer to a claim"),
+        )),
     }
 }
 

@@ -223,10 +223,11 @@ async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
     }
 }
 
-/// The holder of the place is gone again: nothing stands in the way of another attempt.
+/// The place was taken, and a new claim does not see by whom: the holder was rolled back since, or this
+/// transaction reads an older state.
 pub(crate) fn place_was_free(call: &Prepared) -> Error {
     let message = format!(
-        "the `once_per` place of `{}` was taken while it ran, and is free again",
+        "the `once_per` place of `{}` was taken by another transaction while it ran; run it again to find out",
         call.action
     );
     Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction)
@@ -238,9 +239,10 @@ pub(crate) fn place_was_free(call: &Prepared) -> Error {
 pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
-    mut outcome: Outcome,
+    outcome: Outcome,
 ) -> Result<Done<T>, Error> {
-    limit(shared, call, &mut outcome);
+    let mut kept = outcome.clone();
+    limit(shared, call, &mut kept);
     let mut retries = 0;
     loop {
         let result = match claim(shared, call).await {
@@ -248,7 +250,7 @@ pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
                 transaction,
                 claim,
                 won,
-            }) => record(shared, call, transaction, &claim, won, outcome.clone()).await,
+            }) => record(shared, call, transaction, &claim, won, kept.clone()).await,
             Ok(Claimed::TurnedAway(reply)) => return turned_away(shared, call, reply).await,
             Err(error) => Err(error),
         };

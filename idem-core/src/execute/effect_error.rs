@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::record::{Outcome, OutcomeKind};
 
-type Source = Box<dyn StdError + Send + Sync + 'static>;
+type Source = Box<dyn StdError + Send + Sync>;
 
 /// Why an effect did not succeed.
 ///
@@ -47,6 +47,11 @@ pub(crate) enum Verdict {
 }
 
 impl EffectError {
+    /// An error of any kind, such as a boxed one or a text; what `?` makes of an error value.
+    pub fn new(error: impl Into<Source>) -> Self {
+        Self(Cause::Failed(error.into()))
+    }
+
     /// A final error: the effect is rolled back, `value` is recorded, and every repeat gets it
     /// without running again.
     pub fn final_<T: Serialize + ?Sized>(value: &T) -> Self {

@@ -1,4 +1,7 @@
-//! An effect inside the caller's own transaction.
+//! An effect inside the caller's own transaction, under a savepoint.
+//!
+//! A savepoint that was opened is ended in every case but one, a future that is dropped: an open one would hold a claim
+//! that cannot be committed. So the work under it only says how it shall end, and [`end`] ends it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +16,21 @@ use crate::record::Outcome;
 use crate::state::Reply;
 use crate::store::{Completed, StoreClaim, TransactionalStore};
 
+/// How the savepoint shall end, and what follows.
+enum End<T> {
+    Release(T),
+    RollBack(T),
+}
+
+/// What follows an attempt.
+enum Next<T> {
+    Answer(Result<Done<T>, Error>),
+    /// The effect ended in a final error.
+    Decline(Outcome),
+    /// Another key took the place while the effect ran.
+    PlaceTaken,
+}
+
 pub(super) async fn join<S, T, F>(
     shared: &Shared<S>,
     call: &Prepared,
@@ -24,28 +42,73 @@ where
     T: Serialize + DeserializeOwned,
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
-    let store = &shared.store;
-    let mut savepoint = send(store.nest(connection)).await?;
-    let (claim, won) = match claim(shared, call, &mut savepoint).await? {
+    let mut savepoint = send(shared.store.nest(connection)).await?;
+    let ending = attempt(shared, call, &mut savepoint, effect).await;
+    match end(shared, savepoint, ending).await? {
+        Next::Answer(result) => result,
+        Next::Decline(outcome) => {
+            let mut savepoint = send(shared.store.nest(connection)).await?;
+            let ending = decline(shared, call, &mut savepoint, outcome).await;
+            end(shared, savepoint, ending).await?
+        }
+        Next::PlaceTaken => {
+            let mut savepoint = send(shared.store.nest(connection)).await?;
+            let ending = find_holder(shared, call, &mut savepoint).await;
+            end(shared, savepoint, ending).await?
+        }
+    }
+}
+
+/// Ends the savepoint as its work says, or rolls back to it where that failed.
+async fn end<S: TransactionalStore, T>(
+    shared: &Shared<S>,
+    savepoint: S::Transaction<'_>,
+    ending: Result<End<T>, Error>,
+) -> Result<T, Error> {
+    match ending {
+        Ok(End::Release(value)) => send(shared.store.commit(savepoint)).await.map(|()| value),
+        Ok(End::RollBack(value)) => send(shared.store.rollback(savepoint)).await.map(|()| value),
+        Err(error) => {
+            // Why it failed matters more than whether the roll-back was acknowledged.
+            let _ = send(shared.store.rollback(savepoint)).await;
+            Err(error)
+        }
+    }
+}
+
+async fn attempt<S, T, F>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    savepoint: &mut S::Transaction<'_>,
+    effect: F,
+) -> Result<End<Next<T>>, Error>
+where
+    S: TransactionalStore,
+    T: Serialize + DeserializeOwned,
+    F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
+{
+    let (claim, won) = match claim(shared, call, savepoint).await? {
         Ok(claimed) => claimed,
-        Err(reply) => return turned_away(shared, call, savepoint, reply).await,
+        Err(reply) => {
+            return turned_away(shared, call, savepoint, reply)
+                .await
+                .map(|end| end.then(Next::Answer));
+        }
     };
     match scope::inside(call.key(), effect(savepoint.as_mut())).await {
         Ok(value) => {
             point("effect_done");
             let outcome = encode(shared, call, &value)?;
-            match record::<S>(shared, call, savepoint, &claim, won, outcome).await? {
-                Completed::PlaceTaken => place_taken(shared, call, connection).await,
-                _ => Ok(Done::Executed(value)),
-            }
+            Ok(match complete(shared, call, savepoint, &claim, won, outcome).await? {
+                Completed::Done => End::Release(Next::Answer(Ok(Done::Executed(value)))),
+                Completed::PlaceTaken => End::RollBack(Next::PlaceTaken),
+                Completed::Stale => End::RollBack(Next::Answer(Err(lost(call)))),
+            })
         }
-        Err(error) => {
-            send(store.rollback(savepoint)).await?;
-            match error.into_verdict() {
-                Verdict::Final(outcome) => decline(shared, call, connection, outcome).await,
-                verdict => Err(failed(store, call, verdict, false)),
-            }
-        }
+        Err(error) => Ok(End::RollBack(match error.into_verdict() {
+            Verdict::Final(outcome) => Next::Decline(outcome),
+            verdict => Next::Answer(Err(failed(&shared.store, call, verdict, false))),
+        })),
     }
 }
 
@@ -64,85 +127,83 @@ async fn claim<S: TransactionalStore>(
     }
 }
 
-/// Completes the claim and releases the savepoint, or rolls back to it.
-async fn record<S: TransactionalStore>(
+async fn complete<S: TransactionalStore>(
     shared: &Shared<S>,
     call: &Prepared,
-    mut savepoint: S::Transaction<'_>,
+    savepoint: &mut S::Transaction<'_>,
     claim: &StoreClaim,
     won: Won,
     outcome: Outcome,
 ) -> Result<Completed, Error> {
     let completion = call.completion(claim, won, outcome)?;
-    match send(shared.store.complete_in(&mut savepoint, &completion)).await {
-        Ok(Completed::Done) => {
-            point("completed");
-            send(shared.store.commit(savepoint)).await?;
-            Ok(Completed::Done)
-        }
-        Ok(Completed::PlaceTaken) => {
-            send(shared.store.rollback(savepoint)).await?;
-            Ok(Completed::PlaceTaken)
-        }
-        Ok(Completed::Stale) => {
-            send(shared.store.rollback(savepoint)).await?;
-            Err(lost(call))
-        }
-        Err(error) => {
-            let _ = send(shared.store.rollback(savepoint)).await;
-            Err(error)
-        }
+    let completed = send(shared.store.complete_in(savepoint, &completion)).await?;
+    if completed == Completed::Done {
+        point("completed");
     }
+    Ok(completed)
 }
 
-/// Another key took the place while the effect ran, which is rolled back. A new claim finds it.
-async fn place_taken<S: TransactionalStore, T: DeserializeOwned>(
-    shared: &Shared<S>,
-    call: &Prepared,
-    connection: &mut S::Connection,
-) -> Result<Done<T>, Error> {
-    let mut savepoint = send(shared.store.nest(connection)).await?;
-    match claim(shared, call, &mut savepoint).await? {
-        Err(reply) => turned_away(shared, call, savepoint, reply).await,
-        Ok(_) => {
-            send(shared.store.rollback(savepoint)).await?;
-            Err(place_was_free(call))
-        }
-    }
-}
-
-/// Answers a claim that was not won, after the refusal is on record, and ends the savepoint.
+/// Answers a claim that was not won, after the refusal is on record.
 async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
-    mut savepoint: S::Transaction<'_>,
+    savepoint: &mut S::Transaction<'_>,
     reply: Reply,
-) -> Result<Done<T>, Error> {
+) -> Result<End<Result<Done<T>, Error>>, Error> {
+    match &reply {
+        // Without advisory locks a claim may have given up waiting, which aborts what it stands in.
+        Reply::InFlight { .. } => return Ok(End::RollBack(answer::answer(reply, call))),
+        // The claim that this transaction sees is that of its own guard.
+        Reply::OutcomeUnknown { .. } if shared.registry.runs(call.key()) => {
+            return Ok(End::Release(Err(scope::asks_for_itself(call.key()))));
+        }
+        _ => {}
+    }
     if let Some(reason) = answer::refusal_of(&reply)
         && shared.store.capabilities().ledger
     {
-        send(shared.store.append_in(&mut savepoint, &call.refusal(reason)?)).await?;
-        send(shared.store.commit(savepoint)).await?;
-    } else {
-        // A claim that gave up waiting for a lock has aborted everything since the savepoint.
-        send(shared.store.rollback(savepoint)).await?;
+        send(shared.store.append_in(savepoint, &call.refusal(reason)?)).await?;
     }
-    answer::answer(reply, call)
+    Ok(End::Release(answer::answer(reply, call)))
 }
 
+/// Puts a final error on record; the effect and its claim are rolled back.
 async fn decline<S: TransactionalStore, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
-    connection: &mut S::Connection,
-    mut outcome: Outcome,
-) -> Result<Done<T>, Error> {
-    limit(shared, call, &mut outcome);
-    let mut savepoint = send(shared.store.nest(connection)).await?;
-    match claim(shared, call, &mut savepoint).await? {
-        Ok((claim, won)) => {
-            record::<S>(shared, call, savepoint, &claim, won, outcome.clone()).await?;
-            Err(answer::declined(call, outcome))
-        }
+    savepoint: &mut S::Transaction<'_>,
+    outcome: Outcome,
+) -> Result<End<Result<Done<T>, Error>>, Error> {
+    let mut kept = outcome.clone();
+    limit(shared, call, &mut kept);
+    let (claim, won) = match claim(shared, call, savepoint).await? {
+        Ok(claimed) => claimed,
+        Err(reply) => return turned_away(shared, call, savepoint, reply).await,
+    };
+    Ok(match complete(shared, call, savepoint, &claim, won, kept).await? {
+        Completed::Done => End::Release(Err(answer::declined(call, outcome))),
+        // A declined effect takes no place.
+        Completed::Stale | Completed::PlaceTaken => End::RollBack(Err(lost(call))),
+    })
+}
+
+/// Another key took the place while the effect ran, which is rolled back. A new claim finds it.
+async fn find_holder<S: TransactionalStore, T: DeserializeOwned>(
+    shared: &Shared<S>,
+    call: &Prepared,
+    savepoint: &mut S::Transaction<'_>,
+) -> Result<End<Result<Done<T>, Error>>, Error> {
+    match claim(shared, call, savepoint).await? {
         Err(reply) => turned_away(shared, call, savepoint, reply).await,
+        Ok(_) => Ok(End::RollBack(Err(place_was_free(call)))),
+    }
+}
+
+impl<T> End<T> {
+    fn then<U>(self, f: impl FnOnce(T) -> U) -> End<U> {
+        match self {
+            Self::Release(value) => End::Release(f(value)),
+            Self::RollBack(value) => End::RollBack(f(value)),
+        }
     }
 }

@@ -259,9 +259,9 @@ async fn report<S: Store, T: DeserializeOwned>(
             };
         }
     };
-    let mut outcome = outcome;
-    limit(shared, call, &mut outcome);
-    match held.complete(shared, call, effect, outcome.clone()).await {
+    let mut kept = outcome.clone();
+    limit(shared, call, &mut kept);
+    match held.complete(shared, call, effect, kept).await {
         Ok(Completed::Done) => Err(answer::declined(call, outcome)),
         Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
         Err(error) => Err(unrecorded(call, error)),

@@ -46,12 +46,12 @@ impl Registry {
     ///
     /// Nothing is held.
     pub(crate) async fn enter(&self, key: &IdempotencyKey) -> Entered {
-        let mut waited = false;
+        let mut waited = 0;
         loop {
             let entry = {
                 let mut calls = self.lock();
                 match calls.get(key) {
-                    None if waited => return Entered::Settled,
+                    None if waited > 0 => return Entered::Settled,
                     None => {
                         let entry = Arc::<Entry>::default();
                         calls.insert(key.clone(), Arc::clone(&entry));
@@ -61,15 +61,23 @@ impl Registry {
                             entry,
                         });
                     }
-                    Some(entry) if entry.runs.load(Ordering::Acquire) => return Entered::Runs,
+                    // A claim that takes this long waits for a connection, and so would this call.
+                    Some(entry) if entry.runs.load(Ordering::Acquire) || waited == LOOKS => return Entered::Runs,
                     Some(entry) => Arc::clone(entry),
                 }
             };
-            waited = true;
+            waited += 1;
             // A `Notified` hears of everything from its creation on; the claim may have ended just
             // before it, which is why the wait is short.
             let _ = tokio::time::timeout(LOOK_AGAIN, entry.changed.notified()).await;
         }
+    }
+
+    /// Whether the effect of `key` is running in this process.
+    pub(crate) fn runs(&self, key: &IdempotencyKey) -> bool {
+        self.lock()
+            .get(key)
+            .is_some_and(|entry| entry.runs.load(Ordering::Acquire))
     }
 
     /// Waits until the running attempt of `key` ends, `limit` at most. Without one in this process
@@ -109,5 +117,7 @@ impl Drop for Called {
     }
 }
 
+/// How often a call looks before it takes another's claim for a running effect.
+const LOOKS: u32 = 25;
 /// How long a missed notification can cost.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);

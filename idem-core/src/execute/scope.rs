@@ -26,11 +26,15 @@ pub(crate) fn check_outside() -> Result<(), Error> {
 /// Refuses a key inside its own effect.
 pub(crate) fn check_not_inside(key: &IdempotencyKey) -> Result<(), Error> {
     if INSIDE.try_with(|keys| keys.contains(key)).unwrap_or(false) {
-        let message = format!(
-            "the effect of key {} asks for itself; a nested effect needs a key of its own",
-            key.short()
-        );
-        return Err(Error::new(ErrorKind::Misuse, message));
+        return Err(asks_for_itself(key));
     }
     Ok(())
+}
+
+pub(crate) fn asks_for_itself(key: &IdempotencyKey) -> Error {
+    let message = format!(
+        "the effect of key {} asks for itself; a nested effect needs a key of its own",
+        key.short()
+    );
+    Error::new(ErrorKind::Misuse, message)
 }

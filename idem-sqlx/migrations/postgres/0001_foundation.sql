@@ -1,3 +1,7 @@
+-- Nothing is ever in here. A claim refers to it until its outcome is recorded, and the reference is checked at COMMIT: so
+-- a claim cannot be committed without its outcome, whoever sends the COMMIT.
+CREATE TABLE {never} (id smallint PRIMARY KEY CHECK (false));
+
 CREATE TABLE {record} (
     tenant              text COLLATE "C" NOT NULL,
     idem_key            text COLLATE "C" NOT NULL CHECK (octet_length(idem_key) BETWEEN 1 AND 320),
@@ -19,6 +23,8 @@ CREATE TABLE {record} (
     created_at          timestamptz NOT NULL,
     completed_at        timestamptz,
     expires_at          timestamptz,
+    open_claim          smallint,
+    CONSTRAINT {record}_claim_without_outcome FOREIGN KEY (open_claim) REFERENCES {never} (id) DEFERRABLE INITIALLY DEFERRED,
     PRIMARY KEY (tenant, idem_key)
 ) WITH (fillfactor = 70);
 

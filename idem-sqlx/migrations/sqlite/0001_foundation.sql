@@ -1,3 +1,8 @@
+-- Nothing is ever in here. A claim refers to it until its outcome is recorded, and the reference is checked at COMMIT: so
+-- a claim cannot be committed without its outcome, whoever sends the COMMIT (while `foreign_keys` is on, as it is by
+-- default in sqlx).
+CREATE TABLE {never} (id INTEGER PRIMARY KEY CHECK (false));
+
 CREATE TABLE {record} (
     tenant              TEXT NOT NULL,
     idem_key            TEXT NOT NULL CHECK (length(CAST(idem_key AS BLOB)) BETWEEN 1 AND 320),
@@ -19,6 +24,7 @@ CREATE TABLE {record} (
     created_at          INTEGER NOT NULL,
     completed_at        INTEGER,
     expires_at          INTEGER,
+    open_claim          INTEGER REFERENCES {never} (id) DEFERRABLE INITIALLY DEFERRED,
     PRIMARY KEY (tenant, idem_key)
 );
 

@@ -34,6 +34,11 @@ impl Codes for Sqlstate {
         code == "55P03" || code == "25P03" || ["08", "53", "57"].iter().any(|class| code.starts_with(class))
     }
 
+    fn is_disconnect(code: &str) -> bool {
+        // Shutdowns, administrator's orders and time-outs of the session; connection exceptions.
+        matches!(code, "57P01" | "57P02" | "57P05" | "25P03") || code.starts_with("08")
+    }
+
     fn commit_is_unknown(code: &str) -> bool {
         // statement_completion_unknown; lost connections and shutdowns, which may come after the commit.
         code == "40003" || ["08", "57"].iter().any(|class| code.starts_with(class))

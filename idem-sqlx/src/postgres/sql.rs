@@ -69,9 +69,9 @@ const PLACE_IS_FREE: &str = "($11::bytea IS NULL OR NOT EXISTS (
 const CLAIM: &str = "
 WITH held AS MATERIALIZED (SELECT {lock} AS got)
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
-    step_id, run_id, created_at, expires_at, lease_until, recovery)
+    step_id, run_id, created_at, expires_at, lease_until, recovery, open_claim)
 SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, now(), now() + $8 * interval '1 millisecond',
-    now() + $13 * interval '1 millisecond', $14
+    now() + $13 * interval '1 millisecond', $14, CASE WHEN $12 = 0 THEN 1 END
 FROM held
 WHERE held.got
   AND NOT EXISTS (
@@ -94,7 +94,7 @@ WITH held AS MATERIALIZED (SELECT {lock} AS got)
 UPDATE {record} r SET
     fingerprint = $3, fingerprint_version = $4, status = 0, mode = $12, owner_token = $5,
     recovery = CASE WHEN r.status = 0 THEN LEAST(r.recovery, $14) ELSE $14 END,
-    lease_until = now() + $13 * interval '1 millisecond',
+    lease_until = now() + $13 * interval '1 millisecond', open_claim = CASE WHEN $12 = 0 THEN 1 END,
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
     outcome_codec = NULL, created_at = CASE WHEN r.status = 0 THEN r.created_at ELSE now() END, completed_at = NULL,
     expires_at = now() + $8 * interval '1 millisecond'
@@ -154,7 +154,7 @@ LEFT JOIN LATERAL (
 const COMPLETE: &str = "
 WITH completed AS (
     UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = now(),
-        lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
+        open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
     WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30
       AND (mode = 1 OR pg_current_xact_id()::text = $36)
     RETURNING 1),

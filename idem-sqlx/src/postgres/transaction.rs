@@ -1,40 +1,36 @@
 use idem_core::{Error, ErrorKind};
 use sqlx::postgres::PgConnection;
-use sqlx::{Connection as _, Postgres, Transaction};
+use sqlx::{Connection as _, Postgres};
 
 use super::{PgStore, Sqlstate, connect_error, store_error};
 use crate::error;
+use crate::transaction::{Root, Savepoint, acquire, left_open};
 
-/// An open PostgreSQL transaction, or a savepoint in one. Dropping it rolls it back.
+/// An open PostgreSQL transaction, or a savepoint in one.
+///
+/// Dropping a transaction rolls it back. Dropping a savepoint leaves it open: a claim in it cannot be
+/// committed then, so the transaction around it can only be rolled back.
 pub struct PgTransaction<'c> {
-    inner: Transaction<'c, Postgres>,
+    place: Place<'c>,
     claimed_in: Option<String>,
-    nested: bool,
+}
+
+enum Place<'c> {
+    Root(Root<Postgres>),
+    Nested(&'c mut PgConnection, Savepoint),
 }
 
 impl PgTransaction<'static> {
     /// Opens a transaction in one round trip.
-    ///
-    /// # Cancel safety
-    ///
-    /// The connection returns to the pool outside of any transaction. In sqlx 0.9.0 a dropped
-    /// `begin()` can leave BEGIN under way on a connection that counts as idle; the next borrower's
-    /// statements would then never be committed. So BEGIN runs in a task of its own, which a dropped
-    /// caller does not reach: it ends, and rolls back what nobody waits for.
     pub(super) async fn begin(store: &PgStore) -> Result<Self, Error> {
-        let pool = store.pool().clone();
-        let statement = store.begin_statement();
-        let connection = pool
-            .acquire()
+        let connection = acquire(store.pool())
             .await
             .map_err(|source| connect_error("connect to the database", source))?;
-        let began = tokio::spawn(Transaction::begin(connection, Some(statement))).await;
-        let began = began.map_err(|source| Error::store("open a transaction: the runtime is shutting down", source))?;
-        let inner = began.map_err(|source| store_error("open a transaction", source))?;
+        let root = Root::begin(connection, store.begin_statement()).await?;
+        let root = root.map_err(|source| store_error("open a transaction", source))?;
         Ok(Self {
-            inner,
+            place: Place::Root(root),
             claimed_in: None,
-            nested: false,
         })
     }
 }
@@ -46,14 +42,12 @@ impl<'c> PgTransaction<'c> {
             let message = "`join` needs an open transaction; begin one with `pool.begin()` or `connection.begin()` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
-        let inner = connection
-            .begin()
-            .await
-            .map_err(|source| store_error("open a savepoint", source))?;
+        let savepoint = Savepoint::new();
+        let opened = sqlx::raw_sql(savepoint.open()).execute(&mut *connection).await;
+        opened.map_err(|source| store_error("open a savepoint", source))?;
         Ok(Self {
-            inner,
+            place: Place::Nested(connection, savepoint),
             claimed_in: None,
-            nested: true,
         })
     }
 
@@ -66,26 +60,39 @@ impl<'c> PgTransaction<'c> {
     }
 
     pub(super) async fn commit(self) -> Result<(), Error> {
-        let nested = self.nested;
-        match self.inner.commit().await {
-            Ok(()) => Ok(()),
-            Err(source) if nested && is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
-            Err(source) if nested => Err(store_error("release the savepoint", source)),
-            Err(source) => Err(error::commit::<Sqlstate>(source)),
+        match self.place {
+            Place::Root(root) if root.depth() != 1 => {
+                roll_back(root).await?;
+                Err(left_open())
+            }
+            Place::Root(root) => root.commit().await.map_err(error::commit::<Sqlstate>),
+            Place::Nested(connection, savepoint) => {
+                match sqlx::raw_sql(savepoint.release()).execute(connection).await {
+                    Ok(_) => Ok(()),
+                    Err(source) if is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
+                    Err(source) => Err(store_error("release the savepoint", source)),
+                }
+            }
         }
     }
 
     /// Rolls back, and tells when the effect has ended the transaction.
     pub(super) async fn rollback(mut self) -> Result<(), Error> {
-        let nested = self.nested;
         // ROLLBACK outside of a transaction is a warning, which the driver does not show. A savepoint
         // that is gone is an error.
-        let ended = !nested && matches!(self.is_claiming_transaction().await, Ok(false));
-        match self.inner.rollback().await {
-            Ok(()) if ended => Err(error::ended_by_effect()),
-            Ok(()) => Ok(()),
-            Err(source) if nested && is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
-            Err(source) => Err(store_error("roll back", source)),
+        let ended = matches!(self.place, Place::Root(_)) && matches!(self.is_claiming_transaction().await, Ok(false));
+        match self.place {
+            Place::Root(root) => {
+                roll_back(root).await?;
+                if ended { Err(error::ended_by_effect()) } else { Ok(()) }
+            }
+            Place::Nested(connection, savepoint) => {
+                match sqlx::raw_sql(savepoint.roll_back()).execute(connection).await {
+                    Ok(_) => Ok(()),
+                    Err(source) if is_gone(&source) => Err(error::ended_by_effect().with_source(source)),
+                    Err(source) => Err(store_error("roll back", source)),
+                }
+            }
         }
     }
 
@@ -96,8 +103,26 @@ impl<'c> PgTransaction<'c> {
         };
         sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text IS NOT DISTINCT FROM $1")
             .bind(claimed_in)
-            .fetch_one(&mut *self.inner)
+            .fetch_one(self.as_mut())
             .await
+    }
+}
+
+/// Rolls everything back that is open, and whatever the effect has begun behind the driver's back.
+async fn roll_back(mut root: Root<Postgres>) -> Result<(), Error> {
+    let mut result = Ok(());
+    while root.depth() > 0 {
+        result = root.roll_back_one().await;
+        if result.is_err() {
+            break;
+        }
+    }
+    match result {
+        Ok(()) => Ok(()),
+        Err(source) => {
+            root.close();
+            Err(store_error("roll back", source))
+        }
     }
 }
 
@@ -108,6 +133,9 @@ fn is_gone(source: &sqlx::Error) -> bool {
 
 impl AsMut<PgConnection> for PgTransaction<'_> {
     fn as_mut(&mut self) -> &mut PgConnection {
-        &mut self.inner
+        match &mut self.place {
+            Place::Root(root) => root.connection(),
+            Place::Nested(connection, _) => connection,
+        }
     }
 }

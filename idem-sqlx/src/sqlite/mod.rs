@@ -33,6 +33,10 @@ impl Codes for SqliteCodes {
         code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 13))
     }
 
+    fn is_disconnect(_: &str) -> bool {
+        false
+    }
+
     fn commit_is_unknown(code: &str) -> bool {
         // SQLITE_IOERR with its extensions.
         code.parse::<u32>().is_ok_and(|code| code & 0xff == 10)

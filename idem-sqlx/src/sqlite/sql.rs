@@ -70,8 +70,8 @@ const PLACE_IS_FREE: &str = "($11 IS NULL OR NOT EXISTS (
 /// Wins where there is neither a record nor an effect in the ledger.
 const CLAIM: &str = "
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
-    step_id, run_id, created_at, expires_at, lease_until, recovery)
-SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {now} + $8, {now} + $13, $14
+    step_id, run_id, created_at, expires_at, lease_until, recovery, open_claim)
+SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {now} + $8, {now} + $13, $14, CASE WHEN $12 = 0 THEN 1 END
 WHERE {unless_done} AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING";
 
@@ -82,6 +82,7 @@ const RECLAIM: &str = "
 UPDATE {record} SET
     fingerprint = $3, fingerprint_version = $4, status = 0, mode = $12, owner_token = $5,
     recovery = CASE WHEN status = 0 THEN min(recovery, $14) ELSE $14 END, lease_until = {now} + $13,
+    open_claim = CASE WHEN $12 = 0 THEN 1 END,
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
     outcome_codec = NULL, created_at = CASE WHEN status = 0 THEN created_at ELSE {now} END, completed_at = NULL,
     expires_at = {now} + $8
@@ -123,7 +124,7 @@ FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.
 /// before it wrote.
 const COMPLETE: &str = "
 UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = {now},
-    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
+    open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
 WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30;";
 
 /// An entry and its detail. A refusal says which place was asked for, and takes none.

@@ -4,7 +4,7 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use idem_core::{Error, Tenant};
+use idem_core::{Error, ErrorKind, Tenant};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -56,12 +56,13 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Kinds [`Store`](idem_core::ErrorKind::Store) and [`Schema`](idem_core::ErrorKind::Schema).
+    /// Kinds [`Store`](ErrorKind::Store) and [`Schema`](ErrorKind::Schema).
     ///
     /// # Cancel safety
     ///
     /// Migrations are applied whole or not at all.
     pub async fn connect(url: &str) -> Result<Self, Error> {
+        check_url(url)?;
         let failed = |source| {
             store_error(
                 &format!(
@@ -118,7 +119,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Kind [`Misuse`](idem_core::ErrorKind::Misuse) when the prefix would need quoting or is longer
+    /// Kind [`Misuse`](ErrorKind::Misuse) when the prefix would need quoting or is longer
     /// than 32 characters.
     pub fn table_prefix(self, prefix: &str) -> Result<Self, Error> {
         let names = Names::with_prefix(prefix)?;
@@ -147,8 +148,8 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Kind [`Schema`](idem_core::ErrorKind::Schema) when the tables need newer code than this, kind
-    /// [`Store`](idem_core::ErrorKind::Store) when the database cannot be used.
+    /// Kind [`Schema`](ErrorKind::Schema) when the tables need newer code than this, kind
+    /// [`Store`](ErrorKind::Store) when the database cannot be used.
     ///
     /// # Cancel safety
     ///
@@ -162,8 +163,8 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Kind [`Schema`](idem_core::ErrorKind::Schema) when the tables are missing, too old or need newer
-    /// code than this, kind [`Store`](idem_core::ErrorKind::Store) when the database cannot be used.
+    /// Kind [`Schema`](ErrorKind::Schema) when the tables are missing, too old or need newer
+    /// code than this, kind [`Store`](ErrorKind::Store) when the database cannot be used.
     ///
     /// # Cancel safety
     ///
@@ -206,4 +207,19 @@ impl SqliteStore {
             .await
             .map_err(|source| store_error("prepare the transaction in `on_begin`", source))
     }
+}
+
+/// Refuses what SQLite would take for a database that is gone with its connection.
+fn check_url(url: &str) -> Result<(), Error> {
+    let path = url
+        .strip_prefix("sqlite:")
+        .map(|rest| rest.trim_start_matches("//").split('?').next().unwrap_or(""));
+    if path.is_some_and(|path| !path.is_empty()) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` names no SQLite database; use `sqlite://orders.sqlite?mode=rwc`, or `sqlite::memory:` for one that is not kept",
+        url.escape_debug()
+    );
+    Err(Error::new(ErrorKind::Misuse, message))
 }

@@ -1,24 +1,28 @@
-use std::future::Future as _;
-use std::pin::pin;
-use std::task::{Context, Waker};
-
 use idem_core::{Error, ErrorKind};
-use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Sqlite, Transaction};
+use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqlStr, Sqlite};
+use sqlx_core::transaction::TransactionManager as _;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{SqliteCodes, SqliteStore, store_error};
 use crate::error;
+use crate::transaction::{Root, Savepoint, acquire, left_open};
 
-/// An open SQLite transaction, or a savepoint in one. Dropping it rolls it back.
+/// An open SQLite transaction, or a savepoint in one.
+///
+/// Dropping a transaction rolls it back. Dropping a savepoint leaves it open: a claim in it cannot be
+/// committed then, so the transaction around it can only be rolled back.
 pub struct SqliteTransaction<'c> {
-    // Taken by the commit and the roll-back alone, which consume the whole.
-    inner: Option<Transaction<'c, Sqlite>>,
-    nested: bool,
+    // Taken by the commit and the roll-back, which consume the whole, and by the destructor.
+    place: Option<Place<'c>>,
     mark: Mark,
     // After the transaction: the next writer's turn comes when this one has ended.
-    _turn: Option<OwnedMutexGuard<()>>,
+    turn: Option<OwnedMutexGuard<()>>,
+}
+
+enum Place<'c> {
+    Root(Root<Sqlite>),
+    Nested(&'c mut SqliteConnection, Savepoint),
 }
 
 /// What is known of the mark.
@@ -37,45 +41,18 @@ const RELEASE_MARK: &str = "RELEASE idem_effect";
 
 impl SqliteTransaction<'static> {
     /// Waits for this process's turn and opens a transaction that writes.
-    ///
-    /// # Cancel safety
-    ///
-    /// The connection returns to the pool outside of any transaction: BEGIN runs in a task of its own,
-    /// which a dropped caller does not reach and which rolls back what nobody waits for.
     pub(super) async fn begin(store: &SqliteStore) -> Result<Self, Error> {
         let turn = store.turn().await?;
-        let connection = acquire(store).await?;
-        let began = tokio::spawn(Transaction::begin(
-            connection,
-            Some(sqlx::SqlStr::from_static("BEGIN IMMEDIATE")),
-        ))
-        .await;
-        let began = began.map_err(|source| Error::store("open a transaction: the runtime is shutting down", source))?;
-        let inner = began.map_err(|source| store_error("open a transaction", source))?;
-        Ok(Self {
-            inner: Some(inner),
-            nested: false,
-            mark: Mark::None,
-            _turn: Some(turn),
-        })
-    }
-}
-
-/// Takes a connection outside of any transaction.
-///
-/// An effect that ended its transaction and was then cancelled leaves a connection that the driver
-/// counts as inside of one for ever.
-async fn acquire(store: &SqliteStore) -> Result<PoolConnection<Sqlite>, Error> {
-    loop {
-        let mut connection = store
-            .pool()
-            .acquire()
+        let connection = acquire(store.pool())
             .await
             .map_err(|source| store_error("open the database", source))?;
-        if !connection.is_in_transaction() {
-            return Ok(connection);
-        }
-        connection.close_on_drop();
+        let root = Root::begin(connection, SqlStr::from_static("BEGIN IMMEDIATE")).await?;
+        let root = root.map_err(|source| store_error("open a transaction", source))?;
+        Ok(Self {
+            place: Some(Place::Root(root)),
+            mark: Mark::None,
+            turn: Some(turn),
+        })
     }
 }
 
@@ -86,24 +63,20 @@ impl<'c> SqliteTransaction<'c> {
             let message = "`join` needs an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
-        let inner = connection
-            .begin()
-            .await
-            .map_err(|source| store_error("open a savepoint", source))?;
+        let savepoint = Savepoint::new();
+        let opened = sqlx::raw_sql(savepoint.open()).execute(&mut *connection).await;
+        opened.map_err(|source| store_error("open a savepoint", source))?;
         Ok(Self {
-            inner: Some(inner),
-            nested: true,
+            place: Some(Place::Nested(connection, savepoint)),
             mark: Mark::None,
-            _turn: None,
+            turn: None,
         })
     }
 
     /// Marks the beginning of the effect.
     pub(super) async fn mark(&mut self) -> Result<(), Error> {
-        self.inner()
-            .execute(SET_MARK)
-            .await
-            .map_err(|source| store_error("open a savepoint", source))?;
+        let set = sqlx::raw_sql(SET_MARK).execute(self.as_mut()).await;
+        set.map_err(|source| store_error("open a savepoint", source))?;
         self.mark = Mark::Set;
         Ok(())
     }
@@ -111,9 +84,9 @@ impl<'c> SqliteTransaction<'c> {
     /// Whether the transaction in which the mark was set is still open. The mark is gone afterwards.
     pub(super) async fn is_intact(&mut self) -> Result<bool, Error> {
         if self.mark == Mark::Set {
-            self.mark = match self.inner().execute(RELEASE_MARK).await {
+            self.mark = match sqlx::raw_sql(RELEASE_MARK).execute(self.as_mut()).await {
                 Ok(_) => Mark::None,
-                Err(sqlx::Error::Database(error)) if error.message().starts_with("no such savepoint") => Mark::Gone,
+                Err(source) if is_gone(&source) => Mark::Gone,
                 Err(source) => return Err(store_error("record the outcome", source)),
             };
         }
@@ -121,77 +94,110 @@ impl<'c> SqliteTransaction<'c> {
     }
 
     pub(super) async fn commit(mut self) -> Result<(), Error> {
-        let Some(inner) = self.inner.take() else {
-            return Ok(());
-        };
-        match inner.commit().await {
-            Ok(()) => Ok(()),
-            Err(source) if self.nested => Err(store_error("release the savepoint", source)),
-            Err(source) => Err(error::commit::<SqliteCodes>(source)),
+        match self.place.take() {
+            None => Ok(()),
+            Some(Place::Root(root)) if root.depth() != 1 => {
+                roll_back(root).await?;
+                Err(left_open())
+            }
+            Some(Place::Root(root)) => root.commit().await.map_err(error::commit::<SqliteCodes>),
+            Some(Place::Nested(connection, savepoint)) => {
+                let released = sqlx::raw_sql(savepoint.release()).execute(connection).await;
+                released
+                    .map(drop)
+                    .map_err(|source| store_error("release the savepoint", source))
+            }
         }
     }
 
     /// Rolls back, and tells when the effect has ended the transaction.
     pub(super) async fn rollback(mut self) -> Result<(), Error> {
         let ended = matches!(self.is_intact().await, Ok(false));
-        if ended {
-            self.even_out().await;
-        }
-        if let Some(inner) = self.inner.take() {
-            inner
-                .rollback()
-                .await
-                .map_err(|source| store_error("roll back", source))?;
+        match self.place.take() {
+            None => {}
+            Some(Place::Root(root)) => roll_back(root).await?,
+            Some(Place::Nested(connection, _)) if ended => even_out(connection).await,
+            Some(Place::Nested(connection, savepoint)) => {
+                let rolled_back = sqlx::raw_sql(savepoint.roll_back()).execute(&mut *connection).await;
+                match rolled_back {
+                    Ok(_) => {}
+                    Err(source) if is_gone(&source) => {
+                        even_out(connection).await;
+                        return Err(error::ended_by_effect().with_source(source));
+                    }
+                    Err(source) => return Err(store_error("roll back", source)),
+                }
+            }
         }
         if ended { Err(error::ended_by_effect()) } else { Ok(()) }
     }
+}
 
-    /// Gives the driver something to roll back.
-    ///
-    /// It counts the transactions and savepoints that it has opened, does not see that the effect has
-    /// ended them, and lowers its count only when a roll-back succeeds; with the count off, the
-    /// connection would be handed on as if it were in a transaction. How many savepoints the caller of
-    /// a `join` has open is not known, so there are enough.
-    async fn even_out(&mut self) {
-        // Fails where the effect has begun a transaction of its own, which does as well.
-        let _ = self.inner().execute(BEGIN).await;
-        if self.nested {
-            for depth in 1..=MOST_SAVEPOINTS {
-                // Safe: a number is put in.
-                let savepoint = AssertSqlSafe(format!("SAVEPOINT _sqlx_savepoint_{depth}"));
-                let _ = self.inner().execute(savepoint).await;
-            }
+/// Rolls everything back that is open, and whatever the effect has begun behind the driver's back.
+async fn roll_back(mut root: Root<Sqlite>) -> Result<(), Error> {
+    while root.depth() > 0 {
+        if root.roll_back_one().await.is_ok() {
+            continue;
+        }
+        // The effect has ended what the driver counts as open. The driver lowers its count only when a
+        // roll-back succeeds, so it gets something to roll back.
+        let _ = sqlx::raw_sql(stand_in(root.depth())).execute(root.connection()).await;
+        if let Err(source) = root.roll_back_one().await {
+            root.close();
+            return Err(store_error("roll back", source));
         }
     }
+    // Fails where nothing is open, as it should be.
+    let _ = sqlx::raw_sql("ROLLBACK").execute(root.connection()).await;
+    Ok(())
+}
 
-    fn inner(&mut self) -> &mut Transaction<'c, Sqlite> {
-        // Only `commit` and `rollback` take it, and they consume the whole.
-        self.inner.as_mut().expect("the transaction is open")
+/// Gives the caller of a `join` whose effect has ended the transaction one to roll back: otherwise the
+/// driver would hand the connection on as if it were in a transaction.
+async fn even_out(connection: &mut SqliteConnection) {
+    let depth = <Sqlite as sqlx::Database>::TransactionManager::get_transaction_depth(connection);
+    for depth in 1..=depth {
+        let _ = sqlx::raw_sql(stand_in(depth)).execute(&mut *connection).await;
     }
+}
+
+/// What sqlx has sent to reach this depth.
+fn stand_in(depth: usize) -> SqlStr {
+    match depth {
+        0 | 1 => SqlStr::from_static("BEGIN"),
+        // Safe: a number is put in.
+        _ => AssertSqlSafe(format!("SAVEPOINT _sqlx_savepoint_{}", depth - 1)).into_sql_str(),
+    }
+}
+
+fn is_gone(source: &sqlx::Error) -> bool {
+    source
+        .as_database_error()
+        .is_some_and(|error| error.message().starts_with("no such savepoint"))
 }
 
 impl AsMut<SqliteConnection> for SqliteTransaction<'_> {
     fn as_mut(&mut self) -> &mut SqliteConnection {
-        self.inner()
-    }
-}
-
-impl Drop for SqliteTransaction<'_> {
-    /// The effect may have ended the transaction before it was cancelled or its guard dropped. BEGIN
-    /// fails where the transaction is open still, and otherwise gives the roll-back, which the driver
-    /// queues next, something to roll back. Polled once, it is on its way to the driver's thread.
-    fn drop(&mut self) {
-        if let Some(inner) = &mut self.inner
-            && !self.nested
-            && self.mark == Mark::Set
-        {
-            let _ = pin!(inner.execute(BEGIN))
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()));
+        // Whoever takes it consumes the whole.
+        match self.place.as_mut().expect("the transaction is open") {
+            Place::Root(root) => root.connection(),
+            Place::Nested(connection, _) => connection,
         }
     }
 }
 
-const BEGIN: &str = "BEGIN";
-/// Nobody nests deeper.
-const MOST_SAVEPOINTS: u32 = 16;
+impl Drop for SqliteTransaction<'_> {
+    /// The effect may have ended the transaction before it was cancelled, which only asking can tell. So
+    /// the roll-back is done in a task; connection and turn are given back when it is.
+    fn drop(&mut self) {
+        if let Some(Place::Root(root)) = self.place.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let turn = self.turn.take();
+            runtime.spawn(async move {
+                let _ = roll_back(root).await;
+                drop(turn);
+            });
+        }
+    }
+}

@@ -34,7 +34,7 @@ fn allowed(package: &str) -> Option<Arrows> {
             &["chrono", "jiff", "metrics", "rust_decimal", "schemars", "time", "ulid"],
         ),
         "idem-macros" => (&["proc-macro2", "quote", "syn"], &[]),
-        "idem-sqlx" => (&["idem-core", "serde_json", "sqlx", "tokio", "tracing"], &[]),
+        "idem-sqlx" => (&["idem-core", "sqlx", "sqlx-core", "tokio"], &[]),
         "idem-tower" => (
             &[
                 "bytes",

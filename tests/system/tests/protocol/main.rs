@@ -2,6 +2,7 @@
 //! callers misuse the helper.
 
 mod cancel;
+mod cancelled_join;
 mod cases;
 mod commit;
 mod conformance;

@@ -216,7 +216,7 @@ on_both_databases! {
         Store::new(pool.clone()).migrate().await.expect("migrated");
         let left: Vec<String> = sqlx::query_scalar("SELECT description FROM _sqlx_migrations").fetch_all(&pool).await.expect("rows");
         assert_eq!(left, ["the first"]);
-        assert_eq!(tables(&pool).await, ["_sqlx_migrations", "idem_ledger", "idem_ledger_detail", "idem_record", "idem_schema"]);
+        assert_eq!(tables(&pool).await, ["_sqlx_migrations", "idem_ledger", "idem_ledger_detail", "idem_never", "idem_record", "idem_schema"]);
     }
 
     async fn the_commitment_to_the_detail_can_be_computed_again() {
