@@ -2,8 +2,8 @@
 
 pub use crate::key::canonical::{CanonicalError, CanonicalWriter, Elements, Members};
 pub use crate::key::{
-    FromCall, FromType, Idempotent, IdempotentFields, KeyField, Native, TenantField, TenantKnown, TenantSource,
-    subject_text,
+    AsDisplay, AsSet, AsText, FromCall, FromType, Idempotent, IdempotentFields, KeyDisplay, KeyField, KeySchema,
+    KeySet, KeyText, Native, Shape, TenantField, TenantKnown, TenantSource, check_pin, subject_text,
 };
 pub use serde::Serialize;
 pub use std::string::String;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::{self, CanonicalError, CanonicalWriter, Members, Mode};
 use super::{
-    Basis, Digest, FromType, Idempotent, IdempotentFields, KeyError, KeyField, Model, Params, Tenant, TenantKnown,
-    TenantSource, subject_text,
+    Basis, Digest, FromType, Idempotent, IdempotentFields, KeyError, KeyField, KeySchema, Model, Params, Shape, Tenant,
+    TenantKnown, TenantSource, subject_text,
 };
 
 /// A decision whose key covers model, prompt, snapshot and policy, so that another model's proposal is another
@@ -74,6 +74,21 @@ impl Decision {
 }
 
 impl IdempotentFields for Decision {
+    const KEY_SCHEMA: KeySchema = KeySchema::new(
+        None,
+        false,
+        &[
+            ("action", Shape::text()),
+            ("model", Model::SHAPE),
+            ("params", Shape::scalar("json")),
+            ("policyVersion", Shape::text()),
+            ("promptTemplateSha256", Digest::SHAPE),
+            ("retrievalSnapshotId", Shape::optional(Shape::text())),
+            ("subject", Subject::SHAPE),
+            ("tenantId", Tenant::SHAPE),
+        ],
+    );
+
     fn tenant(&self) -> TenantSource<'_> {
         TenantSource::Field {
             path: "tenantId",
@@ -135,6 +150,8 @@ pub struct Subject {
 }
 
 impl KeyField for Subject {
+    const SHAPE: Shape = Shape::object(&[("id", Shape::text()), ("type", Shape::text())]);
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.object(|members| {
             members.key("id", &self.id)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
-use super::{KeyError, KeyField};
+use super::{KeyError, KeyField, Shape};
 
 /// The SHA-256 of some content: how an upload, a prompt template or a document becomes part of a key.
 ///
@@ -115,6 +115,8 @@ impl From<Digest> for String {
 }
 
 impl KeyField for Digest {
+    const SHAPE: Shape = Shape::scalar("sha256");
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.string(self.encode(&mut [0; 64]))
     }

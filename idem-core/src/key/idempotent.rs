@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::Tenant;
 use super::canonical::{CanonicalError, Members};
+use super::{KeySchema, Tenant};
 
 /// A type whose fields are classified: key, payload, basis, or none of them.
 ///
@@ -16,6 +16,9 @@ use super::canonical::{CanonicalError, Members};
     note = "add `#[idempotent(action = \"..\", key = [..])]` to the type"
 )]
 pub trait IdempotentFields {
+    /// A digest of what the key is made of; `pin = ".."` holds it fast.
+    const KEY_SCHEMA: KeySchema = KeySchema::unstated();
+
     /// Returns where the tenant comes from.
     fn tenant(&self) -> TenantSource<'_>;
 

@@ -16,6 +16,8 @@ mod idempotent;
 mod model;
 mod params;
 mod place;
+mod schema;
+mod shape;
 mod tenant;
 
 pub use self::basis::Basis;
@@ -25,11 +27,16 @@ pub use self::decision::{Decision, Subject};
 pub use self::derive::{Derived, derive};
 pub use self::digest::Digest;
 pub use self::error::{KeyError, KeyErrorKind};
-pub use self::field::{ElementMarker, KeyField, KeyName, Native, Ordered, Single, subject_text};
+pub use self::field::{
+    AsDisplay, AsSet, AsText, ElementMarker, InOption, Itself, KeyDisplay, KeyField, KeyName, KeySet, KeyText, Native,
+    Ordered, Single, subject_text,
+};
 pub use self::fingerprint::Fingerprint;
 pub use self::idempotency_key::IdempotencyKey;
 pub use self::idempotent::{FromCall, FromType, Idempotent, IdempotentFields, TenantField, TenantKnown, TenantSource};
 pub use self::model::Model;
 pub use self::params::Params;
 pub use self::place::{Place, PlaceBuilder};
+pub use self::schema::{KeySchema, check_pin};
+pub use self::shape::Shape;
 pub use self::tenant::Tenant;

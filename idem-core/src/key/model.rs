@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
-use super::{KeyError, KeyErrorKind, KeyField};
+use super::{KeyError, KeyErrorKind, KeyField, Shape};
 
 /// A model at a pinned version.
 ///
@@ -62,6 +62,8 @@ impl Model {
 }
 
 impl KeyField for Model {
+    const SHAPE: Shape = Shape::object(&[("id", Shape::text()), ("version", Shape::text())]);
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.object(|members| {
             members.key("id", &self.id)?;

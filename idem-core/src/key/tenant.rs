@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
-use super::{Digest, KeyError, KeyField};
+use super::{Digest, KeyError, KeyField, Shape};
 
 /// A tenant: 1 to 64 of `[A-Za-z0-9._-]`, compared byte by byte.
 ///
@@ -128,6 +128,8 @@ impl From<Tenant> for String {
 }
 
 impl KeyField for Tenant {
+    const SHAPE: Shape = Shape::text();
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.string(&self.0)
     }

@@ -24,6 +24,8 @@ pub enum CanonicalErrorKind {
     Bytes,
     /// A member name given twice in one object.
     DuplicateName,
+    /// An element given twice in a set.
+    DuplicateElement,
     /// A member name that is no string and has no one spelling as a string.
     UnsupportedName,
     /// More than 127 levels of nesting.

@@ -6,7 +6,8 @@ use super::object::Object;
 use super::serialize::Serializer;
 use super::writer::{CanonicalWriter, misuse};
 use super::{CanonicalError, CanonicalErrorKind, Written};
-use crate::key::KeyField;
+use crate::key::field::{AsDisplay, AsSet, AsText};
+use crate::key::{KeyDisplay, KeyField, KeySet, KeyText};
 
 /// A JSON object being written.
 ///
@@ -32,6 +33,33 @@ impl<'w> Members<'w> {
             return Ok(());
         }
         self.entry(name, value)
+    }
+
+    /// Writes an integer of any size as a key field, as a string of its decimal digits (`#[key(text)]`).
+    ///
+    /// # Errors
+    ///
+    /// When the name stands already, or the field is absent where none may be.
+    pub fn key_text<T: KeyText + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        self.key(name, &AsText(value))
+    }
+
+    /// Writes a collection as a key field, its elements sorted by their canonical form (`#[key(set)]`).
+    ///
+    /// # Errors
+    ///
+    /// When an element is refused or given twice, the name stands already, or the field is absent where none may be.
+    pub fn key_set<M, T: KeySet<M> + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        self.key(name, &AsSet(value))
+    }
+
+    /// Writes a value as a key field, as the string that its `Display` makes (`#[key(display)]`).
+    ///
+    /// # Errors
+    ///
+    /// When the `Display` fails, the name stands already, or the field is absent where none may be.
+    pub fn key_display<M, T: KeyDisplay<M> + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
+        self.key(name, &AsDisplay(value))
     }
 
     /// Writes the field that names the tenant: a member of the key, but no anchor.
@@ -176,6 +204,44 @@ impl<'w> Elements<'w> {
             .and_then(|()| self.writer.check_size(0))
             .map_err(|error| error.within_element(self.index))?;
         self.index += 1;
+        Ok(())
+    }
+
+    /// Writes an element and returns where its value is.
+    pub(super) fn span(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Written,
+    ) -> Result<std::ops::Range<usize>, CanonicalError> {
+        let comma = usize::from(self.index > 0);
+        let start = self.writer.buffer.len() + comma;
+        write(self)?;
+        Ok(start..self.writer.buffer.len())
+    }
+
+    /// Puts the elements, which are all that was written, into the order of their bytes.
+    pub(super) fn sort(&mut self, mut spans: Vec<std::ops::Range<usize>>) -> Written {
+        let Some(start) = spans.first().map(|first| first.start) else {
+            return Ok(());
+        };
+        let mut scratch = std::mem::take(&mut self.writer.scratch);
+        scratch.clear();
+        scratch.extend_from_slice(&self.writer.buffer[start..]);
+        let form = |span: &std::ops::Range<usize>| &scratch[span.start - start..span.end - start];
+        spans.sort_by(|a, b| form(a).cmp(form(b)));
+        if spans.windows(2).any(|pair| form(&pair[0]) == form(&pair[1])) {
+            return Err(CanonicalError::new(
+                CanonicalErrorKind::DuplicateElement,
+                "an element is given twice, and one of them would be lost in a set: give it once, or use a list",
+            ));
+        }
+        self.writer.buffer.truncate(start);
+        for (index, span) in spans.iter().enumerate() {
+            if index > 0 {
+                self.writer.buffer.push(b',');
+            }
+            self.writer.buffer.extend_from_slice(form(span));
+        }
+        self.writer.scratch = scratch;
         Ok(())
     }
 

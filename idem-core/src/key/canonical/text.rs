@@ -1,13 +1,43 @@
 //! Strings as RFC 8785 writes them.
 
-use super::CanonicalError;
+use std::fmt::{self, Display, Write as _};
+
 use super::writer::CanonicalWriter;
+use super::{CanonicalError, CanonicalErrorKind, Written};
 
 impl CanonicalWriter {
     /// Writes text in quotes and says whether any of it was escaped.
     pub(super) fn quoted(&mut self, text: &str) -> Result<bool, CanonicalError> {
         self.check_size(text.len())?;
         self.buffer.push(b'"');
+        let escaped = self.escaped(text);
+        self.buffer.push(b'"');
+        Ok(escaped)
+    }
+
+    /// Writes what a `Display` makes, in quotes.
+    pub(crate) fn display(&mut self, value: &(impl Display + ?Sized)) -> Written {
+        self.occupy_leaf()?;
+        self.buffer.push(b'"');
+        let mut pieces = Pieces {
+            writer: self,
+            too_large: None,
+        };
+        let written = write!(pieces, "{value}");
+        if let Some(error) = pieces.too_large {
+            return Err(error);
+        }
+        if written.is_err() {
+            return Err(CanonicalError::new(
+                CanonicalErrorKind::Serialize,
+                "the `Display` of the value failed: use a type whose `Display` always writes",
+            ));
+        }
+        self.buffer.push(b'"');
+        Ok(())
+    }
+
+    fn escaped(&mut self, text: &str) -> bool {
         let mut rest = text.as_bytes();
         let mut escaped = false;
         while let Some(plain) = rest.iter().position(|byte| is_special(*byte)) {
@@ -17,8 +47,7 @@ impl CanonicalWriter {
             escaped = true;
         }
         self.buffer.extend_from_slice(rest);
-        self.buffer.push(b'"');
-        Ok(escaped)
+        escaped
     }
 
     fn escape(&mut self, byte: u8) {
@@ -30,6 +59,23 @@ impl CanonicalWriter {
                     .extend_from_slice(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]);
             }
         }
+    }
+}
+
+/// Takes the pieces of a `Display`, so that no text is made in between.
+struct Pieces<'w> {
+    writer: &'w mut CanonicalWriter,
+    too_large: Option<CanonicalError>,
+}
+
+impl fmt::Write for Pieces<'_> {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if let Err(error) = self.writer.check_size(piece.len()) {
+            self.too_large = Some(error);
+            return Err(fmt::Error);
+        }
+        self.writer.escaped(piece);
+        Ok(())
     }
 }
 

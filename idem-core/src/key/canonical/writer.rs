@@ -6,6 +6,7 @@ use super::members::{Elements, Members};
 use super::object::Member;
 use super::serialize::Serializer;
 use super::{CanonicalError, CanonicalErrorKind, MAX_BYTES, MAX_DEPTH, Mode, Written};
+use crate::key::KeyField;
 
 /// Writes one value in canonical form.
 ///
@@ -161,6 +162,17 @@ impl CanonicalWriter {
         let mut members = Members::open(self)?;
         write(&mut members)?;
         members.close().map(drop)
+    }
+
+    /// Writes an array of elements whose order does not count, sorted by the bytes of their canonical form.
+    pub(crate) fn set<'v, M, T: KeyField<M> + 'v>(&mut self, elements: impl Iterator<Item = &'v T>) -> Written {
+        let mut spans = Vec::new();
+        let mut out = Elements::open(self)?;
+        for element in elements {
+            spans.push(out.span(|out| out.key(element))?);
+        }
+        out.sort(spans)?;
+        out.close().map(drop)
     }
 
     /// Writes any serde value.

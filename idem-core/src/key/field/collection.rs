@@ -6,21 +6,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{ElementMarker, KeyField};
+use crate::key::Shape;
 use crate::key::canonical::{CanonicalError, CanonicalWriter};
 
 impl<M: ElementMarker, T: KeyField<M>> KeyField<M> for [T] {
+    const SHAPE: Shape = Shape::list(T::SHAPE);
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.array(|elements| self.iter().try_for_each(|element| elements.key(element)))
     }
 }
 
 impl<M: ElementMarker, T: KeyField<M>> KeyField<M> for Vec<T> {
+    const SHAPE: Shape = <[T]>::SHAPE;
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         self.as_slice().write(out)
     }
 }
 
 impl<M: ElementMarker, T: KeyField<M>, const N: usize> KeyField<M> for [T; N] {
+    const SHAPE: Shape = <[T]>::SHAPE;
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         self.as_slice().write(out)
     }
@@ -34,6 +41,8 @@ impl<M> ElementMarker for Ordered<M> {}
 
 /// The elements are written in the set's own order, which is also what serde writes.
 impl<M, T: KeyField<M>> KeyField<Ordered<M>> for BTreeSet<T> {
+    const SHAPE: Shape = Shape::ordered(T::SHAPE);
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.array(|elements| self.iter().try_for_each(|element| elements.key(element)))
     }
@@ -41,6 +50,8 @@ impl<M, T: KeyField<M>> KeyField<Ordered<M>> for BTreeSet<T> {
 
 /// An entry whose value is `None` is `null`: unlike a field, it says something that a missing entry does not.
 impl<M, K: KeyName, V: KeyField<M>> KeyField<Ordered<M>> for BTreeMap<K, V> {
+    const SHAPE: Shape = Shape::map(V::SHAPE);
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.object(|members| {
             self.iter()

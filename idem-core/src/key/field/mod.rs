@@ -3,12 +3,19 @@
 mod collection;
 #[cfg(feature = "rust_decimal")]
 mod decimal;
+mod display;
+mod integer_text;
 mod scalar;
+mod set;
 mod text;
 mod tuple;
 
 pub use self::collection::{KeyName, Ordered};
+pub use self::display::{AsDisplay, InOption, Itself, KeyDisplay};
+pub use self::integer_text::{AsText, KeyText};
+pub use self::set::{AsSet, KeySet};
 
+use super::Shape;
 use super::canonical::{CanonicalError, CanonicalWriter, Mode};
 
 /// A type whose values have one spelling, and so may be part of a key.
@@ -22,11 +29,13 @@ use super::canonical::{CanonicalError, CanonicalWriter, Mode};
 ///
 /// ```
 /// use idem_core::canonical::CanonicalWriter;
-/// use idem_core::{CanonicalError, KeyField};
+/// use idem_core::{CanonicalError, KeyField, Shape};
 ///
 /// struct CaseNumber { year: u16, serial: u32 }
 ///
 /// impl KeyField for CaseNumber {
+///     const SHAPE: Shape = Shape::scalar("case number");
+///
 ///     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
 ///         out.string(&format!("{}/{}", self.year, self.serial))
 ///     }
@@ -63,6 +72,9 @@ use super::canonical::{CanonicalError, CanonicalWriter, Mode};
     note = "text that a model writes: leave it out of the key, it is `#[transient]`"
 )]
 pub trait KeyField<M = Native> {
+    /// How the values are written, as far as the type tells it. What a pinned key sees of this type.
+    const SHAPE: Shape = Shape::opaque();
+
     /// Writes the value.
     ///
     /// # Errors

@@ -5,11 +5,14 @@ use std::num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZero
 use uuid::Uuid;
 
 use super::{KeyField, Native, Single};
+use crate::key::Shape;
 use crate::key::canonical::{CanonicalError, CanonicalWriter};
 
 macro_rules! integers {
     ($($integer:ty: $marker:ty => $write:ident),* $(,)?) => {
         $(impl KeyField<$marker> for $integer {
+            const SHAPE: Shape = INTEGER;
+
             fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
                 out.$write((*self).into())
             }
@@ -31,6 +34,8 @@ integers! {
 macro_rules! non_zero {
     ($($integer:ty => $write:ident),* $(,)?) => {
         $(impl KeyField for $integer {
+            const SHAPE: Shape = INTEGER;
+
             fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
                 out.$write(self.get().into())
             }
@@ -50,6 +55,8 @@ non_zero! {
 }
 
 impl KeyField for isize {
+    const SHAPE: Shape = INTEGER;
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         // No target has pointers of more than 64 bits.
         out.integer(*self as i64)
@@ -57,6 +64,8 @@ impl KeyField for isize {
 }
 
 impl KeyField for usize {
+    const SHAPE: Shape = INTEGER;
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         // No target has pointers of more than 64 bits.
         out.unsigned(*self as u64)
@@ -64,19 +73,28 @@ impl KeyField for usize {
 }
 
 impl KeyField for bool {
+    const SHAPE: Shape = Shape::scalar("boolean");
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.boolean(*self)
     }
 }
 
 impl KeyField for char {
+    const SHAPE: Shape = Shape::text();
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.string(self.encode_utf8(&mut [0; 4]))
     }
 }
 
 impl KeyField for Uuid {
+    const SHAPE: Shape = Shape::scalar("uuid");
+
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.string(self.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
     }
 }
+
+/// All widths write equal numbers alike.
+const INTEGER: Shape = Shape::scalar("integer");

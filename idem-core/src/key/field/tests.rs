@@ -1,11 +1,12 @@
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::*;
+use crate::key::canonical::CanonicalErrorKind;
 use crate::key::{Digest, Tenant};
 
 fn form<M, T: KeyField<M> + ?Sized>(value: &T) -> String {
@@ -129,4 +130,77 @@ fn a_decimal_is_written_without_trailing_zeros() {
     assert_eq!(decimal("100"), "\"100\"");
     assert_eq!(decimal("-0.00"), "\"0\"");
     assert_eq!(decimal("-7.10"), "\"-7.1\"");
+}
+
+#[test]
+fn an_integer_of_any_size_is_text_on_demand() {
+    assert_eq!(form(&AsText(&u64::MAX)), "\"18446744073709551615\"");
+    assert_eq!(form(&AsText(&i128::MIN)), format!("\"{}\"", i128::MIN));
+    assert_eq!(form(&AsText(&Some(7_u8))), "\"7\"");
+    assert!(AsText(&None::<u64>).is_absent());
+}
+
+#[test]
+fn a_set_is_sorted_by_the_form_of_its_elements() {
+    assert_eq!(form(&AsSet(&vec![10_u32, 9, 2])), "[10,2,9]");
+    assert_eq!(form(&AsSet(&Vec::<String>::new())), "[]");
+    let words = ["f", "b", "a", "e", "c", "d"];
+    for turn in 0..50 {
+        let set: HashSet<_> = words.iter().cycle().skip(turn % 6).take(6).collect();
+        assert_eq!(form(&AsSet(&set)), r#"["a","b","c","d","e","f"]"#);
+    }
+    let nested = BTreeSet::from([vec![Some(1_u32)], vec![None]]);
+    assert_eq!(form(&AsSet(&Some(&nested))), "[[1],[null]]");
+    assert_eq!(form(&(AsSet(&["b", "a"]), "c")), r#"[["a","b"],"c"]"#);
+}
+
+#[test]
+fn an_element_given_twice_is_refused() {
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    let error = writer
+        .object(|members| members.key_set("tags", &vec!["a", "b", "a"]))
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.path().as_str()),
+        (CanonicalErrorKind::DuplicateElement, "tags")
+    );
+}
+
+#[test]
+fn a_foreign_id_is_written_by_its_display() {
+    struct Quoted(&'static str);
+    impl std::fmt::Display for Quoted {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self.0 {
+                "" => Err(std::fmt::Error),
+                text => write!(f, "<{text}>\n"),
+            }
+        }
+    }
+    assert_eq!(form(&AsDisplay(&Quoted("a\"b"))), r#""<a\"b>\n""#);
+    assert_eq!(form(&AsDisplay(&Some(Quoted("a")))), r#""<a>\n""#);
+    assert!(AsDisplay(&None::<Quoted>).is_absent());
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    let error = writer
+        .object(|members| members.key_display("id", &Quoted("")))
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.path().as_str()),
+        (CanonicalErrorKind::Serialize, "id")
+    );
+}
+
+#[test]
+fn types_of_one_form_have_one_shape() {
+    fn shape<M, T: KeyField<M> + ?Sized>() -> Shape {
+        T::SHAPE
+    }
+    assert_eq!(shape::<_, Vec<Box<u16>>>(), shape::<_, [i64]>());
+    assert_eq!(shape::<_, (&str, [u32; 2])>(), shape::<_, (Cow<'_, str>, Vec<usize>)>());
+    assert_eq!(shape::<_, AsText<'_, u128>>(), shape::<_, String>());
+    assert_eq!(shape::<_, AsDisplay<'_, Option<u8>>>(), shape::<_, Option<String>>());
+    assert_eq!(shape::<_, AsSet<'_, HashSet<u16>>>(), shape::<_, AsSet<'_, [u16]>>());
+    assert_ne!(shape::<_, AsSet<'_, [u16]>>(), shape::<_, BTreeSet<u16>>());
+    assert_ne!(shape::<_, BTreeSet<u16>>(), shape::<_, [u16]>());
+    assert_ne!(shape::<_, Uuid>(), shape::<_, String>());
 }

@@ -1,12 +1,15 @@
 //! Tuples, each element with a marker of its own.
 
 use super::{ElementMarker, KeyField};
+use crate::key::Shape;
 use crate::key::canonical::{CanonicalError, CanonicalWriter};
 
 macro_rules! tuples {
     ($(($($element:ident $marker:ident $index:tt),+))*) => {
         $(
             impl<$($element: KeyField<$marker>, $marker),+> KeyField<($($marker,)+)> for ($($element,)+) {
+                const SHAPE: Shape = Shape::tuple(&[$($element::SHAPE),+]);
+
                 fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
                     out.array(|elements| {
                         $(elements.key(&self.$index)?;)+
