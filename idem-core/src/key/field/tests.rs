@@ -173,12 +173,12 @@ fn a_foreign_id_is_written_by_its_display() {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             match self.0 {
                 "" => Err(std::fmt::Error),
-                text => write!(f, "<{text}>\n"),
+                text => write!(f, "<{text}\n>"),
             }
         }
     }
-    assert_eq!(form(&AsDisplay(&Quoted("a\"b"))), r#""<a\"b>\n""#);
-    assert_eq!(form(&AsDisplay(&Some(Quoted("a")))), r#""<a>\n""#);
+    assert_eq!(form(&AsDisplay(&Quoted("a\"b"))), r#""<a\"b\n>""#);
+    assert_eq!(form(&AsDisplay(&Some(Quoted("a")))), r#""<a\n>""#);
     assert!(AsDisplay(&None::<Quoted>).is_absent());
     let mut writer = CanonicalWriter::new(Mode::Key);
     let error = writer
