@@ -218,7 +218,7 @@ impl Prepared {
             fingerprint: derived.fingerprint.clone(),
             step_id: self.step_id.clone(),
             run_id: self.run_id.clone(),
-            payload_digest: derived.payload_digest,
+            payload_digest: derived.payload_digest(),
             outcome_digest: None,
             place: None,
             freed_place: None,

@@ -76,7 +76,7 @@ impl ClientKey {
 
     /// Returns the key on record for this tenant: `ck_<tenant>_` and 40 hex digits of the SHA-256 of the text.
     pub fn under(&self, tenant: &Tenant) -> IdempotencyKey {
-        IdempotencyKey::of_client(tenant, &Digest::of(&self.0))
+        IdempotencyKey::of_client(tenant.clone(), &Digest::of(&self.0))
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_client_cannot_name_a_derived_key() {
         let tenant = Tenant::parse("acme").unwrap();
-        let derived = IdempotencyKey::derived(&tenant, &Digest::of("{}"));
+        let derived = IdempotencyKey::derived(tenant.clone(), &Digest::of("{}"));
         let claimed = ClientKey::parse(derived.as_str()).unwrap().under(&tenant);
         assert_ne!(claimed, derived);
         assert!(!claimed.is_derived());

@@ -1,10 +1,12 @@
 //! Content by its SHA-256.
 
 use std::fmt;
+use std::slice;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use sha2::digest::generic_array::GenericArray;
+use sha2::{Digest as _, Sha256, compress256};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
 use super::{KeyError, KeyField, Shape};
@@ -50,13 +52,66 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
-    pub(crate) fn encode<'b>(&self, buffer: &'b mut [u8; 64]) -> &'b str {
-        for (pair, byte) in buffer.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
+    /// Writes as many hex digits as the buffer takes.
+    pub(crate) fn encode<'b, const DIGITS: usize>(&self, buffer: &'b mut [u8; DIGITS]) -> &'b str {
+        for (pair, byte) in buffer.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
         }
         // Hex digits are ASCII, so this never falls back.
         std::str::from_utf8(buffer).unwrap_or_default()
+    }
+}
+
+/// SHA-256 of a buffer that grows: whole blocks are hashed as soon as they stand.
+///
+/// It drives the block function itself, because it hashes many short forms, and a general hasher's own buffer costs as
+/// much as a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    state: [u32; 8],
+    hashed: usize,
+}
+
+impl Blocks {
+    pub(crate) const fn new() -> Self {
+        Self {
+            state: INITIAL,
+            hashed: 0,
+        }
+    }
+
+    /// Returns how many bytes are hashed.
+    pub(crate) const fn hashed(&self) -> usize {
+        self.hashed
+    }
+
+    /// Hashes the whole blocks of the buffer that are not hashed yet.
+    pub(crate) fn follow(&mut self, buffer: &[u8]) {
+        let (blocks, rest) = buffer[self.hashed..].as_chunks::<BLOCK>();
+        for block in blocks {
+            compress256(&mut self.state, slice::from_ref(GenericArray::from_slice(block)));
+        }
+        self.hashed = buffer.len() - rest.len();
+    }
+
+    /// Hashes what is left of the buffer and returns the digest of all of it.
+    pub(crate) fn finish(mut self, buffer: &[u8]) -> Digest {
+        self.follow(buffer);
+        let rest = &buffer[self.hashed..];
+        let mut last = [[0; BLOCK]; 2];
+        last[0][..rest.len()].copy_from_slice(rest);
+        last[0][rest.len()] = 0x80;
+        // The length in bits takes the last 8 bytes.
+        let count = 1 + usize::from(rest.len() >= BLOCK - 8);
+        last[count - 1][BLOCK - 8..].copy_from_slice(&(buffer.len() as u64 * 8).to_be_bytes());
+        for block in &last[..count] {
+            compress256(&mut self.state, slice::from_ref(GenericArray::from_slice(block)));
+        }
+        let mut digest = [0; 32];
+        for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(self.state) {
+            *bytes = word.to_be_bytes();
+        }
+        Digest(digest)
     }
 }
 
@@ -122,11 +177,38 @@ impl KeyField for Digest {
     }
 }
 
+/// The block of SHA-256, in bytes.
+pub(crate) const BLOCK: usize = 64;
+
+/// The state that SHA-256 begins with.
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_hashed_as_sha256_hashes_them() {
+        let content: Vec<u8> = (0..400).map(|index| (index * 7 % 251) as u8).collect();
+        for length in 0..content.len() {
+            let whole = &content[..length];
+            assert_eq!(Blocks::new().finish(whole), Digest::of(whole), "{length}");
+            let mut blocks = Blocks::new();
+            (0..length).step_by(29).for_each(|end| blocks.follow(&whole[..end]));
+            assert_eq!(blocks.finish(whole), Digest::of(whole), "{length} in pieces");
+        }
+    }
 
     #[test]
     fn hex_is_read_strictly() {

@@ -45,21 +45,9 @@ impl Fingerprint {
         &self.sha256
     }
 
-    /// Computes the fingerprint from canonical forms: of the action, of the key's object, of the payload's.
-    pub(crate) fn compute(action: &[u8], preimage: &[u8], payload: &[u8]) -> Self {
-        let parts = [
-            b"{\"action\":",
-            action,
-            b",\"key\":",
-            preimage,
-            b",\"payload\":",
-            payload,
-            b"}",
-        ];
-        Self {
-            version: Self::VERSION,
-            sha256: *Digest::of_parts(&parts).as_bytes(),
-        }
+    /// Takes the digest of the canonical form of action, key and payload.
+    pub(crate) fn of(digest: &Digest) -> Self {
+        Self::from_stored(Self::VERSION, *digest.as_bytes())
     }
 }
 
@@ -86,15 +74,6 @@ impl fmt::Debug for Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_fingerprint_is_the_digest_of_one_object() {
-        let fingerprint = Fingerprint::compute(b"\"a\"", br#"{"k":1}"#, br#"{"p":2}"#);
-        assert_eq!(
-            fingerprint.as_bytes(),
-            Digest::of(br#"{"action":"a","key":{"k":1},"payload":{"p":2}}"#).as_bytes()
-        );
-    }
 
     #[test]
     fn another_version_is_another_fingerprint() {

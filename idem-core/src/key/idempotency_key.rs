@@ -48,7 +48,7 @@ impl IdempotencyKey {
     /// When the text is not JSON, or holds something that a key refuses.
     pub fn from_json(tenant: &Tenant, preimage: &[u8]) -> Result<Self, KeyError> {
         Ok(Self::derived(
-            tenant,
+            tenant.clone(),
             &Digest::of(canonical::from_json(preimage, Mode::Key)?),
         ))
     }
@@ -95,28 +95,22 @@ impl IdempotencyKey {
         &self.text[digest..digest + 8]
     }
 
-    pub(crate) fn derived(tenant: &Tenant, digest: &Digest) -> Self {
+    pub(crate) fn derived(tenant: Tenant, digest: &Digest) -> Self {
         Self::of("dk", tenant, digest)
     }
 
-    pub(crate) fn of_client(tenant: &Tenant, digest: &Digest) -> Self {
+    pub(crate) fn of_client(tenant: Tenant, digest: &Digest) -> Self {
         Self::of("ck", tenant, digest)
     }
 
-    fn of(prefix: &str, tenant: &Tenant, digest: &Digest) -> Self {
-        let mut hex = [0; 64];
-        let text = [
-            prefix,
-            "_",
-            tenant.as_str(),
-            "_",
-            &digest.encode(&mut hex)[..HEX_DIGITS],
-        ]
-        .concat();
-        Self {
-            text,
-            tenant: tenant.clone(),
-        }
+    fn of(prefix: &str, tenant: Tenant, digest: &Digest) -> Self {
+        let mut text = String::with_capacity(prefix.len() + tenant.as_str().len() + HEX_DIGITS + 2);
+        text.push_str(prefix);
+        text.push('_');
+        text.push_str(tenant.as_str());
+        text.push('_');
+        text.push_str(digest.encode(&mut [0; HEX_DIGITS]));
+        Self { text, tenant }
     }
 }
 
@@ -172,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_reserved_tenant_is_read_back() {
-        let key = IdempotencyKey::derived(&Tenant::NONE, &Digest::of(""));
+        let key = IdempotencyKey::derived(Tenant::NONE, &Digest::of(""));
         assert!(IdempotencyKey::parse(key.as_str()).unwrap().tenant().is_none());
     }
 
@@ -197,7 +191,7 @@ mod tests {
 
     #[test]
     fn debug_output_shows_eight_digits_only() {
-        let key = IdempotencyKey::derived(&Tenant::parse("acme").unwrap(), &Digest::of("{}"));
+        let key = IdempotencyKey::derived(Tenant::parse("acme").unwrap(), &Digest::of("{}"));
         assert_eq!(format!("{key:?}"), "IdempotencyKey(44136fa3…)");
     }
 }

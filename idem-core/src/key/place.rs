@@ -1,9 +1,10 @@
 //! Places that can have one effect, whatever key it comes under.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::canonical::members::absent;
-use super::canonical::{self, CanonicalError, CanonicalErrorKind, CanonicalWriter, Members, Mode};
+use super::canonical::{CanonicalError, CanonicalErrorKind, CanonicalWriter, Members, Mode};
 use super::{Digest, IdempotentFields, KeyError, KeyErrorKind, KeyField};
 
 /// A place that can have one effect: the fields that a second decision shares with the first.
@@ -42,17 +43,24 @@ impl Place {
     }
 
     /// Computes the place that a type declares, if it declares one.
-    pub(crate) fn of_type<I: IdempotentFields + ?Sized>(action: &str, input: &I) -> Result<Option<Self>, KeyError> {
-        Self::compute(action, |members| input.once_per(members))
+    pub(crate) fn of_type<I: IdempotentFields + ?Sized>(
+        writer: &mut CanonicalWriter,
+        action: Range<usize>,
+        input: &I,
+    ) -> Result<Option<Self>, KeyError> {
+        Self::compute(writer, action, |members| input.once_per(members))
     }
 
+    /// Computes a place with a writer that has already written the action.
     fn compute(
-        action: &str,
+        writer: &mut CanonicalWriter,
+        action: Range<usize>,
         write: impl FnOnce(&mut Members<'_>) -> Result<bool, CanonicalError>,
     ) -> Result<Option<Self>, KeyError> {
-        let mut writer = CanonicalWriter::complete();
-        let mut members = Members::open(&mut writer)?;
+        writer.begin(Mode::Key, true);
+        let mut members = Members::open(writer)?;
         if !write(&mut members).map_err(incomplete)? {
+            writer.abandon();
             return Ok(None);
         }
         if members.is_empty() {
@@ -63,15 +71,11 @@ impl Place {
             ));
         }
         members.close().map_err(incomplete)?;
-        let place = writer.finish()?;
-        let action = canonical::to_vec(action, Mode::Key)?;
-        Ok(Some(Self(Digest::of_parts(&[
-            b"{\"action\":",
-            &action,
-            b",\"place\":",
-            &place,
-            b"}",
-        ]))))
+        let place = writer.end()?;
+        let written = writer.written();
+        let digest = Digest::of_parts(&[b"{\"action\":", &written[action], b",\"place\":", &written[place], b"}"]);
+        writer.abandon();
+        Ok(Some(Self(digest)))
     }
 }
 
@@ -110,7 +114,11 @@ impl PlaceBuilder {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let place = Place::compute(&self.action, |members| {
+        let mut writer = CanonicalWriter::of_forms();
+        writer.begin(Mode::Key, false);
+        writer.string(&self.action)?;
+        let action = writer.end()?;
+        let place = Place::compute(&mut writer, action, |members| {
             self.fields
                 .iter()
                 .try_for_each(|(name, form)| members.member(name, |writer| writer.literal(form)))?;

@@ -166,7 +166,7 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         fingerprint: derived.fingerprint.clone(),
         step_id: None,
         run_id: None,
-        payload_digest: derived.payload_digest,
+        payload_digest: derived.payload_digest(),
         outcome_digest: outcome.digest(),
         place: None,
         freed_place: None,

@@ -17,6 +17,7 @@
 //! ```
 
 mod error;
+mod forms;
 mod map;
 pub(crate) mod members;
 mod name;

@@ -25,12 +25,13 @@ pub(super) struct Member {
     start: usize,
     name_end: usize,
     end: usize,
+    position: Option<usize>,
     /// Whether the name has escapes, so that its bytes are not yet what is compared.
     escaped: bool,
-    position: Option<usize>,
 }
 
 impl CanonicalWriter {
+    #[inline]
     pub(super) fn open_object(&mut self) -> Result<Object, CanonicalError> {
         self.open(b'{')?;
         let first = self.members.len();
@@ -44,10 +45,12 @@ impl CanonicalWriter {
     }
 
     /// Writes a name; a value is due after it.
+    #[inline]
     pub(super) fn open_member(&mut self, object: &mut Object, name: &str) -> Written {
         if self.vacant || self.depth != object.depth {
             return Err(misuse("a member was begun before the last one was written to its end"));
         }
+        self.buffer.reserve(name.len() + 4);
         if self.members.len() > object.first {
             self.buffer.push(b',');
         }
@@ -55,6 +58,10 @@ impl CanonicalWriter {
         let escaped = self.quoted(name)?;
         let name_end = self.buffer.len();
         self.buffer.push(b':');
+        self.begun(object, start, name_end, escaped)
+    }
+
+    fn begun(&mut self, object: &mut Object, start: usize, name_end: usize, escaped: bool) -> Written {
         let member = Member {
             start,
             name_end,
@@ -77,12 +84,16 @@ impl CanonicalWriter {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn close_member(&mut self, object: &Object) -> Written {
         if self.vacant || self.depth != object.depth {
             return Err(misuse("no value was written for the member"));
         }
         if let Some(member) = self.members.last_mut() {
             member.end = self.buffer.len();
+        }
+        if object.sorted && self.depth == 1 {
+            self.feed();
         }
         Ok(())
     }
@@ -96,6 +107,7 @@ impl CanonicalWriter {
         self.vacant = false;
     }
 
+    #[inline]
     pub(super) fn close_object(&mut self, object: Object) -> Written {
         if self.vacant || self.depth != object.depth {
             return Err(misuse(
@@ -123,6 +135,7 @@ impl CanonicalWriter {
     }
 
     fn sort(&mut self, object: &Object) -> Written {
+        self.unfeed(object.start);
         let mut members = self.members.split_off(object.first);
         members.sort_by(|a, b| self.compare(a, b));
         if let Some(pair) = members.windows(2).find(|pair| self.compare(&pair[0], &pair[1]).is_eq()) {
@@ -146,6 +159,12 @@ impl CanonicalWriter {
     /// Orders two names by their UTF-16 code units.
     fn compare(&self, a: &Member, b: &Member) -> Ordering {
         let (left, right) = (self.name_bytes(a), self.name_bytes(b));
+        if let ([x, ..], [y, ..]) = (left, right)
+            && x != y
+            && !(a.escaped || b.escaped)
+        {
+            return weight(*x).cmp(&weight(*y));
+        }
         match a.escaped || b.escaped {
             false => left
                 .iter()

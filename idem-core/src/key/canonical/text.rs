@@ -7,12 +7,18 @@ use super::{CanonicalError, CanonicalErrorKind, Written};
 
 impl CanonicalWriter {
     /// Writes text in quotes and says whether any of it was escaped.
+    #[inline]
     pub(super) fn quoted(&mut self, text: &str) -> Result<bool, CanonicalError> {
         self.check_size(text.len())?;
+        let is_plain = is_plain(text.as_bytes());
+        self.buffer.reserve(text.len() + 2);
         self.buffer.push(b'"');
-        let escaped = self.escaped(text);
+        match is_plain {
+            true => self.buffer.extend_from_slice(text.as_bytes()),
+            false => self.escaped(text),
+        }
         self.buffer.push(b'"');
-        Ok(escaped)
+        Ok(!is_plain)
     }
 
     /// Writes what a `Display` makes, in quotes.
@@ -37,17 +43,14 @@ impl CanonicalWriter {
         Ok(())
     }
 
-    fn escaped(&mut self, text: &str) -> bool {
+    fn escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
-        let mut escaped = false;
         while let Some(plain) = rest.iter().position(|byte| is_special(*byte)) {
             self.buffer.extend_from_slice(&rest[..plain]);
             self.escape(rest[plain]);
             rest = &rest[plain + 1..];
-            escaped = true;
         }
         self.buffer.extend_from_slice(rest);
-        escaped
     }
 
     fn escape(&mut self, byte: u8) {
@@ -101,6 +104,35 @@ pub(super) fn unescaped(canonical: &[u8]) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
+/// Whether nothing in a text is escaped. Reads it in words: a name that is known at compile time costs nothing then, and
+/// a long text little.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    let (words, rest) = text.as_chunks();
+    let mut specials = 0;
+    for word in words {
+        specials |= specials_of(u64::from_le_bytes(*word));
+    }
+    match text.last_chunk() {
+        // The last word overlaps the one before it.
+        Some(word) if !rest.is_empty() => specials |= specials_of(u64::from_le_bytes(*word)),
+        Some(_) => {}
+        None => return !rest.iter().any(|byte| is_special(*byte)),
+    }
+    specials == 0
+}
+
+/// Returns a number that is zero if no byte of the word is special.
+#[inline]
+fn specials_of(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
+    let quotes = below(word ^ (ONES * 0x22), 1);
+    let backslashes = below(word ^ (ONES * 0x5c), 1);
+    (below(word, 0x20) | quotes | backslashes) & (ONES * 0x80)
+}
+
+#[inline]
 fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
@@ -115,3 +147,22 @@ pub(super) const SHORT: [(u8, u8); 7] = [
     (b'\r', b'r'),
     (b'\t', b't'),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_bytes_agree_on_what_is_special() {
+        for byte in 0..=u8::MAX {
+            for length in 1..20 {
+                for at in 0..length {
+                    let mut text = vec![0x80; length];
+                    text[at] = byte;
+                    assert_eq!(is_plain(&text), !is_special(byte), "{byte:#x} at {at} of {length}");
+                }
+            }
+        }
+        assert!(is_plain(b""));
+    }
+}

@@ -7,6 +7,7 @@ use super::object::Member;
 use super::serialize::Serializer;
 use super::{CanonicalError, CanonicalErrorKind, MAX_BYTES, MAX_DEPTH, Mode, Written};
 use crate::key::KeyField;
+use crate::key::digest::Blocks;
 
 /// Writes one value in canonical form.
 ///
@@ -30,6 +31,8 @@ use crate::key::KeyField;
 #[derive(Debug)]
 pub struct CanonicalWriter {
     pub(super) buffer: Vec<u8>,
+    /// Where the form that is being written begins.
+    pub(super) base: usize,
     pub(super) mode: Mode,
     /// The containers that are open.
     pub(super) depth: usize,
@@ -44,21 +47,28 @@ pub struct CanonicalWriter {
     pub(super) leaves: usize,
     /// Whether `None` is refused, as in a `once_per` place.
     pub(super) complete: bool,
+    pub(super) stream: Option<Blocks>,
 }
 
 impl CanonicalWriter {
     /// Creates a writer for one value.
     pub fn new(mode: Mode) -> Self {
+        Self::with_capacity(mode, 256)
+    }
+
+    pub(super) fn with_capacity(mode: Mode, capacity: usize) -> Self {
         Self {
-            buffer: Vec::with_capacity(256),
+            buffer: Vec::with_capacity(capacity),
+            base: 0,
             mode,
             depth: 0,
             vacant: true,
-            members: Vec::with_capacity(16),
+            members: Vec::new(),
             scratch: Vec::new(),
             position: None,
             leaves: 0,
             complete: false,
+            stream: None,
         }
     }
 
@@ -81,11 +91,15 @@ impl CanonicalWriter {
     ///
     /// When it is longer than 1 MiB, or when no value was written to its end.
     pub fn finish(self) -> Result<Vec<u8>, CanonicalError> {
+        self.check_end()?;
+        Ok(self.buffer)
+    }
+
+    pub(super) fn check_end(&self) -> Written {
         if self.vacant || self.depth != 0 {
             return Err(misuse("the value was not written to its end"));
         }
-        self.check_size(0)?;
-        Ok(self.buffer)
+        self.check_size(0)
     }
 
     /// Returns whether `None` is refused.
@@ -185,6 +199,7 @@ impl CanonicalWriter {
     }
 
     /// Takes the place where a value is due.
+    #[inline]
     pub(super) fn occupy(&mut self) -> Written {
         match std::mem::replace(&mut self.vacant, false) {
             true => Ok(()),
@@ -192,6 +207,7 @@ impl CanonicalWriter {
         }
     }
 
+    #[inline]
     pub(super) fn occupy_leaf(&mut self) -> Written {
         self.leaves += 1;
         self.occupy()
@@ -225,17 +241,24 @@ impl CanonicalWriter {
     }
 
     /// Refuses a form that with `more` bytes is too large. Asked before text is copied, so that memory stays bounded.
+    #[inline]
     pub(super) fn check_size(&self, more: usize) -> Written {
-        if self.buffer.len().saturating_add(more) <= MAX_BYTES {
-            return Ok(());
+        match (self.buffer.len() - self.base).saturating_add(more) <= MAX_BYTES {
+            true => Ok(()),
+            false => Err(too_large()),
         }
-        Err(CanonicalError::new(
-            CanonicalErrorKind::TooLarge,
-            "more than 1 MiB of canonical form: use `Digest::of(bytes)` for large content",
-        ))
     }
 }
 
+#[cold]
+fn too_large() -> CanonicalError {
+    CanonicalError::new(
+        CanonicalErrorKind::TooLarge,
+        "more than 1 MiB of canonical form: use `Digest::of(bytes)` for large content",
+    )
+}
+
+#[cold]
 pub(super) fn misuse(reason: &str) -> CanonicalError {
     CanonicalError::new(CanonicalErrorKind::Misuse, reason)
 }

@@ -1,8 +1,10 @@
 //! From an input to its key and fingerprint.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::canonical::{self, CanonicalError, CanonicalWriter, Members, Mode};
+use super::digest::Blocks;
 use super::{
     Basis, Digest, Fingerprint, IdempotencyKey, Idempotent, KeyError, KeyErrorKind, Place, Tenant, TenantSource,
 };
@@ -17,17 +19,23 @@ pub struct Derived {
     pub fingerprint: Fingerprint,
     /// The canonical JSON whose SHA-256 the key is.
     pub preimage: Vec<u8>,
-    /// The SHA-256 of the payload's canonical form.
-    pub payload_digest: [u8; 32],
     /// Whom or what the effect concerns.
     pub subject: Option<String>,
     /// The basis fields as one canonical JSON object, if there are any.
     pub basis: Option<String>,
     /// The place that the type declares, if it declares one.
     pub place: Option<Place>,
+    /// All that was written, and where in it the payload is.
+    written: Vec<u8>,
+    payload: Range<usize>,
 }
 
 impl Derived {
+    /// Computes the SHA-256 of the payload's canonical form.
+    pub fn payload_digest(&self) -> [u8; 32] {
+        *Digest::of(&self.written[self.payload.clone()]).as_bytes()
+    }
+
     /// Adds the basis that a call gives, as the member `basis`.
     ///
     /// # Errors
@@ -78,17 +86,36 @@ impl Derived {
 pub fn derive<I: Idempotent + ?Sized>(input: &I, tenant: Option<&Tenant>) -> Result<Derived, KeyError> {
     let action = input.action();
     let (tenant, is_implied) = agree(input.tenant(), tenant)?;
-    let preimage = preimage(action, is_implied.then_some(&*tenant), input)?;
-    let payload = object(Mode::Fingerprint, |members| input.payload_members(members))?;
-    let basis = object(Mode::Fingerprint, |members| input.basis_members(members))?;
+    let mut writer = CanonicalWriter::of_forms();
+
+    writer.raw("{\"action\":");
+    writer.begin(Mode::Key, false);
+    writer.string(action)?;
+    let action_form = writer.end()?;
+    writer.raw(",\"key\":");
+    writer.begin(Mode::Key, false);
+    key(&mut writer, action, is_implied.then_some(&*tenant), input)?;
+    let preimage = writer.end()?;
+    let preimage = writer.written()[preimage].to_vec();
+    let digest = Blocks::new().finish(&preimage);
+    writer.raw(",\"payload\":");
+    writer.begin(Mode::Fingerprint, false);
+    writer.object(|members| input.payload_members(members))?;
+    let payload = writer.end()?;
+    writer.raw("}");
+    let fingerprint = Fingerprint::of(&writer.digest());
+
+    let basis = basis(&mut writer, input)?;
+    let place = Place::of_type(&mut writer, action_form, input)?;
     Ok(Derived {
-        key: IdempotencyKey::derived(&tenant, &Digest::of(&preimage)),
-        fingerprint: Fingerprint::compute(&canonical::to_vec(action, Mode::Key)?, &preimage, &payload),
-        payload_digest: *Digest::of(&payload).as_bytes(),
+        key: IdempotencyKey::derived(tenant.into_owned(), &digest),
+        fingerprint,
         preimage,
         subject: input.subject()?,
-        basis: text(basis).filter(|basis| basis != "{}"),
-        place: Place::of_type(action, input)?,
+        basis,
+        place,
+        written: writer.into_written(),
+        payload,
     })
 }
 
@@ -122,24 +149,46 @@ fn agree<'t>(source: TenantSource<'_>, call: Option<&'t Tenant>) -> Result<(Cow<
     }
 }
 
-fn preimage<I: Idempotent + ?Sized>(action: &str, tenant: Option<&Tenant>, input: &I) -> Result<Vec<u8>, KeyError> {
-    let mut writer = CanonicalWriter::new(Mode::Key);
-    let mut members = Members::open(&mut writer)?;
+fn key<I: Idempotent + ?Sized>(
+    writer: &mut CanonicalWriter,
+    action: &str,
+    tenant: Option<&Tenant>,
+    input: &I,
+) -> Result<(), KeyError> {
+    let mut members = Members::open(writer)?;
     if I::ACTION_IS_IMPLIED {
         members.member("action", |writer| writer.string(action))?;
     }
     input.key_members(&mut members)?;
-    let (is_anchored, absent) = (members.is_anchored(), members.absent().join(", "));
+    if !members.is_anchored() {
+        let reason =
+            "every key field that could tell one effect from another is absent: give at least one of them a value";
+        return Err(KeyError::new(
+            KeyErrorKind::NoAnchor,
+            members.absent().join(", "),
+            reason,
+        ));
+    }
     if let Some(tenant) = tenant {
         members.tenant("tenant", tenant)?;
     }
     members.close()?;
-    if !is_anchored {
-        let reason =
-            "every key field that could tell one effect from another is absent: give at least one of them a value";
-        return Err(KeyError::new(KeyErrorKind::NoAnchor, absent, reason));
+    Ok(())
+}
+
+fn basis<I: Idempotent + ?Sized>(writer: &mut CanonicalWriter, input: &I) -> Result<Option<String>, KeyError> {
+    writer.begin(Mode::Fingerprint, false);
+    let mut members = Members::open(writer)?;
+    input.basis_members(&mut members)?;
+    if members.is_empty() {
+        writer.abandon();
+        return Ok(None);
     }
-    Ok(writer.finish()?)
+    members.close()?;
+    let form = writer.end()?;
+    let basis = text(writer.written()[form].to_vec());
+    writer.abandon();
+    Ok(basis)
 }
 
 /// A canonical form is UTF-8.

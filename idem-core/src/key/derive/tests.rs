@@ -163,7 +163,7 @@ fn the_fingerprint_covers_the_payload_and_the_key_does_not() {
     .unwrap();
     assert_eq!(first.key, second.key);
     assert_ne!(first.fingerprint, second.fingerprint);
-    assert_eq!(first.payload_digest, *Digest::of(br#"{"cents":900}"#).as_bytes());
+    assert_eq!(first.payload_digest(), *Digest::of(br#"{"cents":900}"#).as_bytes());
     let whole = br#"{"action":"refund","key":{"action":"refund","case":"C-7","org":"acme"},"payload":{"cents":900}}"#;
     assert_eq!(first.fingerprint.as_bytes(), Digest::of(whole).as_bytes());
 }
