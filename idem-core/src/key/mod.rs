@@ -11,6 +11,7 @@ mod downstream;
 mod error;
 mod field;
 mod fingerprint;
+mod generated;
 mod idempotency_key;
 mod idempotent;
 mod model;
@@ -32,6 +33,7 @@ pub use self::field::{
     Ordered, Single, subject_text,
 };
 pub use self::fingerprint::Fingerprint;
+pub use self::generated::{Generated, SameOnEveryAttempt};
 pub use self::idempotency_key::IdempotencyKey;
 pub use self::idempotent::{FromCall, FromType, Idempotent, IdempotentFields, TenantField, TenantKnown, TenantSource};
 pub use self::model::Model;

@@ -22,6 +22,8 @@ pub enum CanonicalErrorKind {
     SinglePrecision,
     /// A byte string in a key.
     Bytes,
+    /// A civil date whose year is outside 0 to 9999.
+    DateOutOfRange,
     /// A member name given twice in one object.
     DuplicateName,
     /// An element given twice in a set.

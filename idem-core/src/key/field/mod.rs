@@ -1,6 +1,8 @@
 //! The types that may identify an effect.
 
 mod collection;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+mod date;
 #[cfg(feature = "rust_decimal")]
 mod decimal;
 mod display;
@@ -9,6 +11,8 @@ mod scalar;
 mod set;
 mod text;
 mod tuple;
+#[cfg(feature = "ulid")]
+mod ulid;
 
 pub use self::collection::{KeyName, Ordered};
 pub use self::display::{AsDisplay, InOption, Itself, KeyDisplay};
@@ -65,10 +69,10 @@ use super::canonical::{CanonicalError, CanonicalWriter, Mode};
     message = "`{Self}` has no stable identity, so it cannot be part of a key",
     label = "not allowed in a key",
     note = "a float: use integer minor units (cents) or a decimal string",
-    note = "a `SystemTime`, `Instant` or date-time: use the id of the event it belongs to, or a civil date",
-    note = "a `HashMap` or `HashSet`: use a `BTreeMap` or `BTreeSet`, which have an order",
-    note = "bytes: use `Digest::of(bytes)`; a 128-bit integer: use a decimal string or a `Uuid`",
-    note = "a type of your own: add `#[derive(KeyField)]` to it and mark its own key fields",
+    note = "a `SystemTime`, `Instant`, `chrono::DateTime` or `jiff::Timestamp`: use the id of the event it belongs to, or a civil date",
+    note = "a `HashMap` or `HashSet`: use a `BTreeMap` or `BTreeSet`, which have an order, or `#[key(set)]` on the field",
+    note = "bytes: use `Digest::of(bytes)`; a 128-bit integer: `#[key(text)]` on the field, or a `Uuid`",
+    note = "a type of your own: add `#[derive(KeyField)]` to it; an id type of another crate: `#[key(display)]` on the field",
     note = "text that a model writes: leave it out of the key, it is `#[transient]`"
 )]
 pub trait KeyField<M = Native> {

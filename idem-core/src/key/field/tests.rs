@@ -204,3 +204,40 @@ fn types_of_one_form_have_one_shape() {
     assert_ne!(shape::<_, BTreeSet<u16>>(), shape::<_, [u16]>());
     assert_ne!(shape::<_, Uuid>(), shape::<_, String>());
 }
+
+#[cfg(all(feature = "chrono", feature = "jiff", feature = "time"))]
+#[test]
+fn a_civil_date_is_written_alike_whichever_crate_it_is_of() {
+    let spelled = "\"0987-03-09\"";
+    assert_eq!(form(&chrono::NaiveDate::from_ymd_opt(987, 3, 9).unwrap()), spelled);
+    assert_eq!(form(&jiff::civil::date(987, 3, 9)), spelled);
+    assert_eq!(
+        form(&time::Date::from_calendar_date(987, time::Month::March, 9).unwrap()),
+        spelled
+    );
+    let mut writer = CanonicalWriter::new(Mode::Key);
+    let error = chrono::NaiveDate::MAX.write(&mut writer).unwrap_err();
+    assert_eq!(error.kind(), CanonicalErrorKind::DateOutOfRange);
+    assert!(
+        jiff::civil::date(-1, 1, 1)
+            .write(&mut CanonicalWriter::new(Mode::Key))
+            .is_err()
+    );
+}
+
+#[cfg(feature = "ulid")]
+#[test]
+fn a_ulid_is_written_in_upper_case() {
+    let ulid = ::ulid::Ulid::from_string("01arz3ndektsv4rrffq69g5fav").unwrap();
+    assert_eq!(form(&ulid), "\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"");
+}
+
+#[cfg(feature = "schemars")]
+#[test]
+fn the_schema_of_generated_text_is_that_of_text() {
+    let schema = |schema: schemars::Schema| schema.get("type").cloned();
+    assert_eq!(
+        schema(schemars::schema_for!(crate::key::Generated<String>)),
+        schema(schemars::schema_for!(String))
+    );
+}
