@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use idem_core::canonical::{self, CanonicalErrorKind, Mode};
-use idem_core::{ClientKey, IdempotencyKey, KeyField, Native, Tenant, derive};
+use idem_core::{ClientKey, Digest, IdempotencyKey, KeyField, Native, Tenant, derive};
 use serde::Serialize;
 
 use crate::inputs::{Input, Through, derived};
@@ -210,6 +210,7 @@ fn b09_parts_keep_their_boundaries() {
         .key
     };
     let client = |tenant: &str, id: &str| ClientKey::parse(id).unwrap().under(&Tenant::parse(tenant).unwrap());
+    let long = "k".repeat(254);
     let keys = [
         key("a", "b:c"),
         key("a-b", "c"),
@@ -224,11 +225,25 @@ fn b09_parts_keep_their_boundaries() {
         client("a", "b_c"),
         client("a_b", "c"),
         client("a", "b:c"),
+        client("a", "c"),
+        client("b", "c"),
+        client("a", "C"),
+        client("a", &format!("{long}1")),
+        client("a", &format!("{long}2")),
     ];
     let distinct: BTreeSet<_> = keys.iter().collect();
     assert_eq!(distinct.len(), keys.len());
-    // A client that sends a derived key gets another one.
-    assert_ne!(client("a", key("a", "b").as_str()), key("a", "b"));
+    // What a client sends never names a derived key: not its text, nor its preimage, nor that preimage's digest.
+    let derived = key("a", "b");
+    let preimage = r#"{"action":"a","id":"b","tenant":"a"}"#;
+    let digest = Digest::of(preimage).to_string();
+    assert!(derived.as_str().ends_with(&digest[..40]));
+    for text in [derived.as_str(), preimage, &digest, &digest[..40]] {
+        let claimed = client("a", text);
+        assert_ne!(claimed, derived, "{text}");
+        assert!(!claimed.is_derived(), "{text}");
+    }
+    assert_eq!(client("a", "c").tenant().as_str(), "a");
     // An empty part is not an absent one, which is not null inside.
     let forms: BTreeSet<_> = [parts(&Some("")), parts(&None::<&str>), parts(&Some(None::<&str>))].into();
     assert_eq!(forms.len(), 3);

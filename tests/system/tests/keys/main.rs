@@ -6,6 +6,7 @@ mod inputs;
 mod laws;
 mod rejects;
 mod serializer;
+mod typed;
 mod vectors;
 
 use serde_json::Value;
