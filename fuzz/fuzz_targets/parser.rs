@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &[u8]| idem_fuzz::parser(text));
