@@ -23,6 +23,7 @@ pub(crate) struct Args {
     pub(crate) tenant: Option<Tenant>,
     pub(crate) subject: Option<Ident>,
     pub(crate) strict: Option<Span>,
+    pub(crate) pin: Option<LitStr>,
     pub(crate) root: Option<Path>,
     /// Options that were written, well or not. What was written badly has its message
     /// already and must not be reported as missing too.

@@ -50,6 +50,7 @@ const OPTIONS: &[Legal] = &[
     option("once_per", "once_per = [case_id]", false, true),
     option("allow", "allow = [created_at]", false, true),
     option("strict", "strict", true, false),
+    option("pin", r#"pin = "00000000""#, true, false),
     option("crate", "crate = ::path", true, false),
 ];
 

@@ -91,6 +91,22 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
             }
             args.action = Some(action);
         }
+        "pin" => {
+            let pin: LitStr = input.parse().map_err(|_| unfit(input, legal))?;
+            let is_digest = |text: &str| {
+                text.len() == 8 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
+            };
+            if !is_digest(&pin.value()) {
+                return Err(syn::Error::new(
+                    pin.span(),
+                    format!(
+                        "{:?} is not a pin, which has 8 of the digits `0-9a-f`\nhelp: write `pin = \"00000000\"`, and the build says which digits belong there",
+                        pin.value()
+                    ),
+                ));
+            }
+            args.pin = Some(pin);
+        }
         "tenant" => {
             let field = input.call(Ident::parse_any).map_err(|_| unfit(input, legal))?;
             // A field of that name can still be meant, as `r#none`.

@@ -10,7 +10,7 @@ use syn::ext::IdentExt;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Ident, Meta};
 
 pub(crate) use self::field::{Field, by_wire_name};
-pub(crate) use self::marks::Marks;
+pub(crate) use self::marks::{Marks, Spelling};
 use self::serde::FieldRule;
 pub(crate) use self::serde::{Fact, FactKind, Serde};
 use crate::ctxt::Ctxt;
@@ -100,6 +100,17 @@ impl Item {
             body,
             ident: input.ident,
             generics: input.generics,
+        }
+    }
+}
+
+impl Item {
+    /// The struct itself, or the variants.
+    pub(crate) fn forms(&self) -> Vec<&Form> {
+        match &self.body {
+            Body::Struct(form) => vec![form],
+            Body::Enum(forms) => forms.iter().collect(),
+            Body::Union(_) => Vec::new(),
         }
     }
 }

@@ -53,11 +53,11 @@ pub(super) fn every_field_has_one(cx: &Ctxt, form: &Form, key: &[Named<'_>], pay
     }
 }
 
-/// `#[key]` belongs to `#[derive(KeyField)]`; taken in silence here, the field would be
+/// `#[key]` chooses in a type that derives `KeyField`; taken in silence here, the field would be
 /// payload and not key.
 pub(super) fn no_key_mark(cx: &Ctxt, form: &Form, place: &str) {
     for field in &form.fields {
-        if let Some(span) = field.marks.key {
+        if let (Some(span), None, None) = (field.marks.key, field.marks.spelling, &field.marks.root) {
             cx.error_at(
                 span,
                 format!(
@@ -77,8 +77,9 @@ pub(super) fn none_is_forgotten(cx: &Ctxt, form: &Form) {
             cx.error_at(
                 key,
                 format!(
-                    "field `{}` is `#[key]` and `#[transient]`\nhelp: keep one",
-                    field.name()
+                    "field `{}` is `{}` and `#[transient]`\nhelp: keep one",
+                    field.name(),
+                    field.marks.key_as_written()
                 ),
             );
         }
@@ -91,9 +92,10 @@ pub(super) fn none_is_forgotten(cx: &Ctxt, form: &Form) {
             cx.error_at(
                 field.span(),
                 format!(
-                    "field `{}` is neither `#[key]` nor `#[transient]`, while `{}` is `#[key]`\nhelp: mark it one or the other, or take all `#[key]` off to have each field in the identity",
+                    "field `{}` is neither `#[key]` nor `#[transient]`, while `{}` is `{}`\nhelp: mark each field one or the other, so that none is left out unseen",
                     field.name(),
-                    chosen.name()
+                    chosen.name(),
+                    chosen.marks.key_as_written()
                 ),
             );
         }

@@ -1,6 +1,6 @@
 //! `#[derive(KeyField)]`: each field is in the identity unless it is left out visibly.
 
-use super::{class, key, names, serde, shape, sorted};
+use super::{class, key, names, serde, shape, sorted, spelling};
 use crate::ast::{Body, FactKind, Field, Form, Item, Style};
 use crate::ctxt::Ctxt;
 
@@ -14,6 +14,7 @@ pub(crate) struct Identity<'a> {
 /// Checks a type for `#[derive(KeyField)]`. The result may be used only if `cx` stays clean.
 pub(crate) fn key_field<'a>(cx: &Ctxt, item: &'a Item) -> Vec<Identity<'a>> {
     shape::marks_are_on_fields(cx, item);
+    spelling::options_are_in_place(cx, item, &item.forms());
     match &item.body {
         Body::Struct(form) => {
             container(cx, item, form);

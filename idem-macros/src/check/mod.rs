@@ -5,8 +5,10 @@ mod key;
 mod key_field;
 mod names;
 mod payload;
+mod pin;
 mod serde;
 mod shape;
+mod spelling;
 mod tenant;
 mod variants;
 
@@ -25,6 +27,8 @@ use crate::plan::Plan;
 pub(crate) fn idempotent<'a>(cx: &Ctxt, item: &'a Item, args: &Args) -> Vec<Plan<'a>> {
     serde::container(cx, item);
     shape::marks_are_on_fields(cx, item);
+    spelling::options_are_in_place(cx, item, &item.forms());
+    pin::is_for_one_key(cx, item, args);
     match &item.body {
         Body::Struct(form) => {
             let options = Options { own: args, item: None };
@@ -150,6 +154,7 @@ fn plan<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form, options: &Options<'_>) ->
         names::unique_on_the_wire(cx, members);
     }
     serde::one_name_each(cx, &plan.key, form, item);
+    spelling::has_an_effect(cx, &plan);
     // In the order in which they stand in the source.
     for field in &form.fields {
         let is_in = |class: &[&Field]| class.iter().any(|it| std::ptr::eq(*it, field));

@@ -6,6 +6,7 @@
 
 use proc_macro2::Span;
 
+use super::spelling;
 use crate::ast::{Fact, FactKind, Field, Form, Item};
 use crate::ctxt::Ctxt;
 
@@ -33,7 +34,8 @@ pub(super) fn container(cx: &Ctxt, item: &Item) {
 pub(super) fn key_field(cx: &Ctxt, field: &Field) {
     let name = field.name();
     for fact in &field.serde.facts {
-        if let Some((option, why, help)) = objection(&fact.kind) {
+        let is_stated = matches!(fact.kind, FactKind::With | FactKind::SerializeWith) && spelling::is_stated(field);
+        if let Some((option, why, help)) = objection(&fact.kind).filter(|_| !is_stated) {
             cx.error_at(
                 fact.span,
                 format!("`serde({option})` on key field `{name}`: {why}\nhelp: {help}"),
@@ -155,7 +157,8 @@ fn objection(kind: &FactKind) -> Option<(&'static str, &'static str, &'static st
     const OFF_THE_WIRE: &str = "the field is not sent, so the other side would derive another key";
     const TAKE_OFF: &str = "take it off, or take the field out of the key";
     const OTHER_FORM: &str = "the key is derived from the field's own type, which is not what is sent";
-    const NEWTYPE: &str = "put the form into a newtype with `Serialize` and `#[derive(KeyField)]`";
+    const NEWTYPE: &str =
+        "put the form into a newtype with `Serialize` and `#[derive(KeyField)]`; if it is sent as text, say so with `#[key(text)]` or `#[key(display)]`";
     Some(match kind {
         FactKind::Skip => ("skip", OFF_THE_WIRE, TAKE_OFF),
         FactKind::SkipSerializing => ("skip_serializing", OFF_THE_WIRE, TAKE_OFF),

@@ -66,8 +66,8 @@ fn misplaced(cx: &Ctxt, marks: &Marks, place: &str) {
     for (mark, span) in [
         ("transient", marks.transient),
         ("basis", marks.basis),
-        // `#[key(crate = ..)]` is an option of the derive.
-        ("key", marks.key.filter(|_| marks.root.is_none())),
+        // What `#[key(..)]` says in parentheses has a rule of its own.
+        ("key", marks.key.filter(|_| marks.root.is_none() && marks.spelling.is_none())),
     ] {
         if let Some(span) = span {
             cx.error_at(

@@ -49,6 +49,15 @@ impl Bounds {
         }
     }
 
+    /// Demands `T: bound` of each parameter in `ty`.
+    pub(super) fn demand_of_parts(&mut self, ty: &Type, bound: &TokenStream) {
+        let mut found = Mentions::default();
+        found.collect(ty.to_token_stream(), self);
+        for ty in found.generic {
+            self.push(parse_quote!(#ty: #bound));
+        }
+    }
+
     pub(super) fn generics(&self) -> &Generics {
         &self.generics
     }

@@ -4,79 +4,60 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::bounds::Bounds;
-use super::{binding, sequence};
+use super::field::{self, InKey};
+use super::{binding, scoped, sequence};
 use crate::ast::{Body, Field, Item, Style};
 use crate::check::Identity;
 use crate::root::Root;
 
 pub(super) fn implementation(item: &Item, identities: &[Identity<'_>], root: &Root) -> TokenStream {
-    let private = root.private();
     let mut bounds = Bounds::of(item);
     for field in identities.iter().flat_map(|it| &it.fields) {
-        bounds.demand(&field.ty, &quote!(#private::KeyField));
+        field::bind(&mut bounds, field);
     }
     // The span of the derive lets a deprecated type be named without a warning.
     let mut name = item.ident.clone();
     name.set_span(Span::call_site());
+    let own = item.ident.to_string();
     let (impl_generics, ty_generics, where_clause) = bounds.generics().split_for_impl();
-    let (body, is_absent) = match (&item.body, identities) {
-        (Body::Struct(_), [identity]) => structure(identity, &private),
-        _ => (enumeration(identities, &private), None),
+    let (shape, body, is_absent) = match (&item.body, identities) {
+        (Body::Struct(_), [identity]) => structure(identity, &own),
+        _ => enumeration(identities, &own),
     };
-    quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
-        impl #impl_generics #private::KeyField for #name #ty_generics #where_clause {
-            fn write(&self, __idem_out: &mut #private::CanonicalWriter)
-                -> ::core::result::Result<(), #private::CanonicalError>
-            { #body }
-            #is_absent
-        }
-    }
+    scoped(
+        root,
+        quote! {
+            #[automatically_derived]
+            #[allow(deprecated)]
+            impl #impl_generics __idem::KeyField for #name #ty_generics #where_clause {
+                const SHAPE: __idem::Shape = #shape;
+                fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written { #body }
+                #is_absent
+            }
+        },
+    )
 }
 
+type Parts = (TokenStream, TokenStream, Option<TokenStream>);
+
 /// A newtype is its inner value in all respects, so it is absent when that is.
-fn structure(identity: &Identity<'_>, private: &TokenStream) -> (TokenStream, Option<TokenStream>) {
+fn structure(identity: &Identity<'_>, own: &str) -> Parts {
     let value = |field: &Field| {
         let member = &field.member;
         quote!(&self.#member)
     };
-    let body = content(identity, &value, private);
     let is_absent = match (is_newtype(identity), identity.fields.as_slice()) {
         (true, [field]) => {
-            let (ty, value) = (&field.ty, value(field));
-            Some(quote! {
-                fn is_absent(&self) -> bool {
-                    <#ty as #private::KeyField<_>>::is_absent(#value)
-                }
-            })
+            let is_absent = InKey::new(field, value(field)).is_absent();
+            Some(quote!(fn is_absent(&self) -> bool { #is_absent }))
         }
         _ => None,
     };
-    (body, is_absent)
+    (shape(identity, own), content(identity, &value), is_absent)
 }
 
 /// Externally tagged, as serde does by default.
-fn enumeration(identities: &[Identity<'_>], private: &TokenStream) -> TokenStream {
-    let has_data = identities.iter().any(|it| it.form.style != Style::Unit);
-    let helper = has_data.then(|| {
-        // `Members::key` leaves out what is absent, and a variant must not be left out with
-        // its value: the name is half of the identity.
-        quote! {
-            struct __IdemVariant<F>(F);
-            impl<F> #private::KeyField for __IdemVariant<F>
-            where
-                F: ::core::ops::Fn(&mut #private::CanonicalWriter)
-                    -> ::core::result::Result<(), #private::CanonicalError>,
-            {
-                fn write(&self, __idem_out: &mut #private::CanonicalWriter)
-                    -> ::core::result::Result<(), #private::CanonicalError>
-                {
-                    (self.0)(__idem_out)
-                }
-            }
-        }
-    });
+fn enumeration(identities: &[Identity<'_>], own: &str) -> Parts {
     let arms = identities.iter().map(|identity| {
         let variant = &identity.form.ident;
         let wire = &identity.form.wire;
@@ -85,55 +66,39 @@ fn enumeration(identities: &[Identity<'_>], private: &TokenStream) -> TokenStrea
         }
         let members = identity.fields.iter().map(|field| &field.member);
         let bindings = identity.fields.iter().map(|field| binding(field));
-        let body = content(identity, &|field| binding(field).into_token_stream(), private);
+        let body = content(identity, &|field| binding(field).into_token_stream());
         quote! {
-            Self::#variant { #(#members: #bindings,)* .. } => __idem_out.object(|__idem_out| {
-                __idem_out.key(
-                    #wire,
-                    &__IdemVariant(|__idem_out: &mut #private::CanonicalWriter| { #body }),
-                )
-            }),
+            Self::#variant { #(#members: #bindings,)* .. } => __idem_out.variant(#wire, |__idem_out| #body),
         }
     });
-    quote!(#helper match self { #(#arms)* })
+    let body = quote!(match self { #(#arms)* });
+    // The order in which the variants stand is in no key.
+    let mut sorted: Vec<_> = identities.iter().collect();
+    sorted.sort_by(|a, b| a.form.wire.cmp(&b.form.wire));
+    let shapes = sorted.into_iter().map(|identity| {
+        let wire = &identity.form.wire;
+        let shape = shape(identity, own);
+        quote!((#wire, #shape))
+    });
+    (quote!(__idem::Shape::variants(&[#(#shapes),*])), body, None)
 }
 
 /// Writes the fields of a struct or variant to `__idem_out`, a `CanonicalWriter`.
-fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, private: &TokenStream) -> TokenStream {
+fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream) -> TokenStream {
+    let in_key = |field: &Field| InKey::new(field, value(field));
     if is_newtype(identity) {
-        let writes = identity.fields.iter().map(|field| {
-            let (ty, value) = (&field.ty, value(field));
-            quote!(<#ty as #private::KeyField<_>>::write(#value, __idem_out))
-        });
-        return quote!(#(#writes)*);
+        return identity.fields.iter().map(|field| in_key(field).write()).collect();
     }
-    let (method, calls): (_, Vec<_>) = match identity.form.style {
-        Style::Named => (
-            "object",
-            identity
-                .fields
-                .iter()
-                .map(|field| {
-                    let (ty, wire, value) = (&field.ty, &field.wire, value(field));
-                    let key = Ident::new("key", field.span());
-                    quote!(__idem_out.#key::<_, #ty>(#wire, #value))
-                })
-                .collect(),
-        ),
-        _ => (
-            "array",
-            identity
-                .fields
-                .iter()
-                .map(|field| {
-                    let (ty, value) = (&field.ty, value(field));
-                    let key = Ident::new("key", field.span());
-                    quote!(__idem_out.#key::<_, #ty>(#value))
-                })
-                .collect(),
-        ),
-    };
-    let method = Ident::new(method, Span::call_site());
+    let is_named = identity.form.style == Style::Named;
+    let calls: Vec<_> = identity
+        .fields
+        .iter()
+        .map(|field| match is_named {
+            true => in_key(field).member(&field.wire),
+            false => in_key(field).element(),
+        })
+        .collect();
+    let method = Ident::new(if is_named { "object" } else { "array" }, Span::call_site());
     let out = if calls.is_empty() {
         quote!(_)
     } else {
@@ -141,6 +106,21 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream, priva
     };
     let writes = sequence(calls);
     quote!(__idem_out.#method(|#out| { #writes }))
+}
+
+fn shape(identity: &Identity<'_>, own: &str) -> TokenStream {
+    let shapes = identity.fields.iter().map(|field| field::shape(field, own));
+    if is_newtype(identity) {
+        return shapes.collect();
+    }
+    match identity.form.style {
+        Style::Named => {
+            let wires = identity.fields.iter().map(|field| &field.wire);
+            quote!(__idem::Shape::object(&[#((#wires, #shapes)),*]))
+        }
+        Style::Tuple => quote!(__idem::Shape::tuple(&[#(#shapes),*])),
+        Style::Unit => quote!(__idem::Shape::scalar("unit")),
+    }
 }
 
 /// A tuple of one is its inner value on the wire, unless the one was left out of more.

@@ -2,7 +2,10 @@
 
 mod attribute;
 mod bounds;
+mod field;
 mod key_field;
+mod recursive;
+mod schema;
 mod structure;
 
 #[cfg(test)]
@@ -35,7 +38,7 @@ pub(crate) fn idempotent(input: TokenStream) -> TokenStream {
     let root = Root::new(args.root.as_ref());
     let plans = check::idempotent(&cx, &item, &args);
     match cx.check() {
-        Ok(()) => structure::impls(&item, &plans, &root),
+        Ok(()) => structure::impls(&item, &plans, args.pin.as_ref(), &root),
         Err(error) => with_stub(&error, fallback::idempotent(&item, &root)),
     }
 }
@@ -48,7 +51,7 @@ pub(crate) fn key_field(input: TokenStream) -> TokenStream {
     };
     let cx = Ctxt::new();
     let item = Item::read(&cx, input);
-    let root = Root::new(item.marks.root.as_ref());
+    let root = Root::new(item.marks.root.as_ref().map(|(path, _)| path));
     let plans = check::key_field(&cx, &item);
     match cx.check() {
         Ok(()) => key_field::implementation(&item, &plans, &root),
@@ -59,6 +62,17 @@ pub(crate) fn key_field(input: TokenStream) -> TokenStream {
 fn with_stub(error: &syn::Error, stub: TokenStream) -> TokenStream {
     let error = error.to_compile_error();
     quote!(#error #stub)
+}
+
+/// Puts implementations where `__idem` is the crate's private module, so that they stay readable.
+fn scoped(root: &Root, implementations: TokenStream) -> TokenStream {
+    let private = root.private();
+    quote! {
+        const _: () = {
+            use #private as __idem;
+            #implementations
+        };
+    }
 }
 
 /// Fallible calls one after the other; the last one's result is that of all.

@@ -2,25 +2,26 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::LitStr;
 
 use super::bounds::Bounds;
-use super::{binding, sequence};
+use super::field::{self, InKey};
+use super::{binding, schema, sequence};
 use crate::ast::{Body, Field, Item};
 use crate::plan::{Plan, TenantPlan};
 use crate::root::Root;
 
-pub(super) fn impls(item: &Item, plans: &[Plan<'_>], root: &Root) -> TokenStream {
+pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root: &Root) -> TokenStream {
     let writer = Writer {
         is_enum: matches!(item.body, Body::Enum(_)),
         plans,
-        private: root.private(),
     };
     let bounds = writer.bounds(item);
     // The span of the derive lets a deprecated type be named without a warning.
     let mut name = item.ident.clone();
     name.set_span(Span::call_site());
     let (impl_generics, ty_generics, where_clause) = bounds.generics().split_for_impl();
-    let private = &writer.private;
+    let schema = schema::constant(item, plans, writer.is_enum);
     let methods = [
         Some(writer.tenant()),
         Some(writer.members("key_members", |plan| &plan.key)),
@@ -35,28 +36,32 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], root: &Root) -> TokenStream
         quote! {
             #[automatically_derived]
             #in_where
-            impl #impl_generics #private::Idempotent for #name #ty_generics #where_clause { #method }
+            impl #impl_generics __idem::Idempotent for #name #ty_generics #where_clause { #method }
         }
     });
     let tenant_known = writer.knows_its_tenant().then(|| {
         quote! {
             #in_where
-            impl #impl_generics #private::TenantKnown<#private::FromType> for #name #ty_generics #where_clause {}
+            impl #impl_generics __idem::TenantKnown<__idem::FromType> for #name #ty_generics #where_clause {}
         }
     });
-    quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
-        impl #impl_generics #private::IdempotentFields for #name #ty_generics #where_clause { #(#methods)* }
-        #idempotent
-        #tenant_known
-    }
+    let pinned = pin.map(|pin| schema::check(item, pin));
+    super::scoped(
+        root,
+        quote! {
+            #[automatically_derived]
+            #[allow(deprecated)]
+            impl #impl_generics __idem::IdempotentFields for #name #ty_generics #where_clause { #schema #(#methods)* }
+            #idempotent
+            #tenant_known
+            #pinned
+        },
+    )
 }
 
 struct Writer<'a> {
     is_enum: bool,
     plans: &'a [Plan<'a>],
-    private: TokenStream,
 }
 
 /// A method's body for one struct or variant, with the fields it uses.
@@ -67,81 +72,77 @@ struct Arm<'a> {
 
 impl<'a> Writer<'a> {
     fn bounds(&self, item: &Item) -> Bounds {
-        let private = &self.private;
         let mut bounds = Bounds::of(item);
         for plan in self.plans {
             let places = plan.once_per.iter().flatten();
-            for field in plan.key.iter().chain(&plan.subject).chain(places) {
-                bounds.demand(&field.ty, &quote!(#private::KeyField));
+            let key = plan.key.iter().filter(|field| !plan.is_tenant(field));
+            for field in key.chain(&plan.subject).chain(places) {
+                field::bind(&mut bounds, field);
             }
             if let TenantPlan::Field(field) = plan.tenant {
-                bounds.demand(&field.ty, &quote!(#private::TenantField));
+                bounds.demand(&field.ty, &quote!(__idem::TenantField));
             }
             for field in plan.payload.iter().chain(&plan.basis) {
-                bounds.demand(&field.ty, &quote!(#private::Serialize));
+                bounds.demand(&field.ty, &quote!(__idem::Serialize));
             }
         }
         bounds
     }
 
     fn tenant(&self) -> TokenStream {
-        let private = &self.private;
         let body = self.dispatch(|plan| match plan.tenant {
             TenantPlan::Field(field) => {
                 let (ty, path, value) = (&field.ty, &field.wire, self.value(field));
                 Arm {
                     uses: vec![field],
-                    body: quote! {
-                        #private::TenantSource::Field {
-                            path: #path,
-                            text: <#ty as #private::TenantField>::tenant_text(#value),
-                        }
-                    },
+                    body: quote!(<#ty as __idem::TenantField>::__source(#value, #path)),
                 }
             }
-            TenantPlan::None => Arm::without_fields(quote!(#private::TenantSource::None)),
-            TenantPlan::Call => Arm::without_fields(quote!(#private::TenantSource::Call)),
+            TenantPlan::None => Arm::without_fields(quote!(__idem::TenantSource::None)),
+            TenantPlan::Call => Arm::without_fields(quote!(__idem::TenantSource::Call)),
         });
         quote! {
-            fn tenant(&self) -> #private::TenantSource<'_> { #body }
+            fn tenant(&self) -> __idem::TenantSource<'_> { #body }
         }
     }
 
     fn members(&self, name: &str, fields: impl Fn(&'a Plan<'a>) -> &'a Vec<&'a Field>) -> TokenStream {
-        let private = &self.private;
+        let is_key = name == "key_members";
         let name = Ident::new(name, Span::call_site());
         let is_used = self.plans.iter().any(|plan| !fields(plan).is_empty());
         let out = if is_used { quote!(__idem_out) } else { quote!(_) };
-        let method = |plan: &Plan<'_>, field: &Field| match name.to_string().as_str() {
-            "key_members" if plan.is_tenant(field) => "tenant",
-            "key_members" => "key",
-            _ => "value",
-        };
         let body = self.dispatch(|plan| {
             let fields = fields(plan);
-            let calls = fields.iter().map(|field| self.member(method(plan, field), field));
+            let calls = fields.iter().map(|field| match is_key {
+                true if plan.is_tenant(field) => self.tenant_member(field),
+                true => self.key_member(field),
+                false => self.value_member(field),
+            });
             Arm {
                 uses: fields.clone(),
                 body: sequence(calls.collect()),
             }
         });
         quote! {
-            fn #name(&self, #out: &mut #private::Members<'_>)
-                -> ::core::result::Result<(), #private::CanonicalError>
-            { #body }
+            fn #name(&self, #out: &mut __idem::Members<'_>) -> __idem::Written { #body }
         }
     }
 
-    /// One call for one member. The type is spelled out, and the method has the place of the
-    /// field's name, so that a message points at the user's own tokens.
-    fn member(&self, method: &str, field: &Field) -> TokenStream {
+    fn key_member(&self, field: &Field) -> TokenStream {
+        InKey::new(field, self.value(field)).member(&field.wire)
+    }
+
+    fn tenant_member(&self, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
-        let method = Ident::new(method, field.span());
-        if method == "value" {
-            quote!(__idem_out.#method::<#ty>(#wire, #value))
-        } else {
-            quote!(__idem_out.#method::<_, #ty>(#wire, #value))
-        }
+        quote!(__idem_out.tenant(#wire, <#ty as __idem::TenantField>::tenant_text(#value)))
+    }
+
+    /// The type is spelled out, and the method has the place of the field's name, so that a message points at the
+    /// user's own tokens.
+    fn value_member(&self, field: &Field) -> TokenStream {
+        let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
+        let method = Ident::new("value", field.span());
+        quote!(__idem_out.#method::<#ty>(#wire, #value))
     }
 
     fn basis(&self) -> Option<TokenStream> {
@@ -155,22 +156,15 @@ impl<'a> Writer<'a> {
         if self.plans.iter().all(|plan| plan.subject.is_none()) {
             return None;
         }
-        let private = &self.private;
         let body = self.dispatch(|plan| match plan.subject {
-            Some(field) => {
-                let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
-                Arm {
-                    uses: vec![field],
-                    body: quote!(#private::subject_text::<_, #ty>(#wire, #value)),
-                }
-            }
+            Some(field) => Arm {
+                uses: vec![field],
+                body: InKey::new(field, self.value(field)).subject(&field.wire),
+            },
             None => Arm::without_fields(quote!(::core::result::Result::Ok(::core::option::Option::None))),
         });
         Some(quote! {
-            fn subject(&self) -> ::core::result::Result<
-                ::core::option::Option<#private::String>,
-                #private::CanonicalError,
-            > { #body }
+            fn subject(&self) -> __idem::SubjectText { #body }
         })
     }
 
@@ -178,10 +172,9 @@ impl<'a> Writer<'a> {
         if self.plans.iter().all(|plan| plan.once_per.is_none()) {
             return None;
         }
-        let private = &self.private;
         let body = self.dispatch(|plan| match &plan.once_per {
             Some(fields) => {
-                let calls = fields.iter().map(|field| self.member("key", field));
+                let calls = fields.iter().map(|field| self.key_member(field));
                 Arm {
                     uses: fields.clone(),
                     body: quote!(#(#calls?;)* ::core::result::Result::Ok(true)),
@@ -190,9 +183,7 @@ impl<'a> Writer<'a> {
             None => Arm::without_fields(quote!(::core::result::Result::Ok(false))),
         });
         Some(quote! {
-            fn once_per(&self, __idem_out: &mut #private::Members<'_>)
-                -> ::core::result::Result<bool, #private::CanonicalError>
-            { #body }
+            fn once_per(&self, __idem_out: &mut __idem::Members<'_>) -> __idem::Placed { #body }
         })
     }
 

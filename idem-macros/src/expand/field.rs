@@ -1,0 +1,89 @@
+//! One field, as the generated code names it.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::bounds::Bounds;
+use super::recursive::without_itself;
+use crate::ast::{Field, Spelling};
+
+/// A field's type and a reference to its value, as they are written in a key.
+///
+/// Everything that a key asks of a field goes through `<ty as KeyField<_>>`, because the compiler tells a mistake about
+/// one path once, however often it stands, and at the user's type.
+pub(super) struct InKey {
+    ty: TokenStream,
+    value: TokenStream,
+}
+
+impl InKey {
+    pub(super) fn new(field: &Field, value: TokenStream) -> Self {
+        let ty = &field.ty;
+        match wrapper(field) {
+            None => Self { ty: quote!(#ty), value },
+            Some(wrapper) => Self {
+                ty: quote_spanned!(place(field)=> __idem::#wrapper<'_, #ty>),
+                value: quote!(&__idem::#wrapper(#value)),
+            },
+        }
+    }
+
+    pub(super) fn member(&self, wire: &str) -> TokenStream {
+        let Self { ty, value } = self;
+        quote!(<#ty as __idem::Key<_>>::__member(#value, #wire, __idem_out))
+    }
+
+    pub(super) fn element(&self) -> TokenStream {
+        let Self { ty, value } = self;
+        quote!(<#ty as __idem::Key<_>>::__element(#value, __idem_out))
+    }
+
+    pub(super) fn write(&self) -> TokenStream {
+        let Self { ty, value } = self;
+        quote!(<#ty as __idem::Key<_>>::write(#value, __idem_out))
+    }
+
+    pub(super) fn is_absent(&self) -> TokenStream {
+        let Self { ty, value } = self;
+        quote!(<#ty as __idem::Key<_>>::is_absent(#value))
+    }
+
+    pub(super) fn subject(&self, wire: &str) -> TokenStream {
+        let Self { ty, value } = self;
+        quote!(<#ty as __idem::Key<_>>::__subject(#value, #wire))
+    }
+}
+
+/// What a pin sees of the field. The type `own`, met inside itself, would be computed for ever.
+pub(super) fn shape(field: &Field, own: &str) -> TokenStream {
+    let ty = without_itself(field.ty.to_token_stream(), own);
+    let ty = match wrapper(field) {
+        None => ty,
+        Some(wrapper) => quote_spanned!(place(field)=> __idem::#wrapper<'_, #ty>),
+    };
+    quote!(<#ty as __idem::Key<_>>::SHAPE)
+}
+
+/// Demands of the parameters in the field's type what writing it in a key needs.
+pub(super) fn bind(bounds: &mut Bounds, field: &Field) {
+    match field.marks.spelling {
+        None => bounds.demand(&field.ty, &quote!(__idem::KeyField)),
+        Some((Spelling::Text, _)) => bounds.demand_of_parts(&field.ty, &quote!(__idem::KeyText)),
+        Some((Spelling::Set, _)) => bounds.demand_of_parts(&field.ty, &quote!(__idem::KeyField)),
+        Some((Spelling::Display, _)) => bounds.demand_of_parts(&field.ty, &quote!(::core::fmt::Display)),
+    }
+}
+
+fn wrapper(field: &Field) -> Option<TokenStream> {
+    field.marks.spelling.map(|(spelling, _)| match spelling {
+        Spelling::Text => quote!(AsText),
+        Spelling::Set => quote!(AsSet),
+        Spelling::Display => quote!(AsDisplay),
+    })
+}
+
+/// Messages about the wrapper are about the type inside.
+fn place(field: &Field) -> Span {
+    Span::mixed_site().located_at(field.ty.span())
+}
