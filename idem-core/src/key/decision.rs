@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::canonical::{self, CanonicalError, CanonicalWriter, Members, Mode};
 use super::{
-    Basis, Digest, FromType, Idempotent, IdempotentFields, KeyError, KeyField, KeySchema, Model, Params, Shape, Tenant,
-    TenantKnown, TenantSource, subject_text,
+    Basis, Digest, FromType, Idempotent, IdempotentFields, KeyError, KeyField, KeySchema, KeyTenant, Model, Params,
+    Shape, Tenant, TenantKnown, TenantSource, subject_text,
 };
 
 /// A decision whose key covers model, prompt, snapshot and policy, so that another model's proposal is another
@@ -76,7 +76,7 @@ impl Decision {
 impl IdempotentFields for Decision {
     const KEY_SCHEMA: KeySchema = KeySchema::new(
         None,
-        false,
+        KeyTenant::Field("tenantId"),
         &[
             ("action", Shape::text()),
             ("model", Model::SHAPE),

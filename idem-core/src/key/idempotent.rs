@@ -127,6 +127,20 @@ impl<T: ?Sized> TenantKnown<FromCall> for T {}
 pub trait TenantField {
     /// Returns the tenant's text.
     fn tenant_text(&self) -> &str;
+
+    // What generated code calls.
+    #[doc(hidden)]
+    fn __source(&self, path: &'static str) -> TenantSource<'_> {
+        TenantSource::Field {
+            path,
+            text: self.tenant_text(),
+        }
+    }
+
+    #[doc(hidden)]
+    fn __member(&self, name: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+        out.tenant(name, self.tenant_text())
+    }
 }
 
 impl TenantField for str {

@@ -28,6 +28,8 @@ pub use self::decision::{Decision, Subject};
 pub use self::derive::{Derived, derive};
 pub use self::digest::Digest;
 pub use self::error::{KeyError, KeyErrorKind};
+#[doc(hidden)]
+pub use self::field::Recursive;
 pub use self::field::{
     AsDisplay, AsSet, AsText, ElementMarker, InOption, Itself, KeyDisplay, KeyField, KeyName, KeySet, KeyText, Native,
     Ordered, Single, subject_text,
@@ -39,6 +41,6 @@ pub use self::idempotent::{FromCall, FromType, Idempotent, IdempotentFields, Ten
 pub use self::model::Model;
 pub use self::params::Params;
 pub use self::place::{Place, PlaceBuilder};
-pub use self::schema::{KeySchema, check_pin};
+pub use self::schema::{KeySchema, KeyTenant, check_pin};
 pub use self::shape::Shape;
 pub use self::tenant::Tenant;

@@ -13,9 +13,9 @@ use super::shape::Hash;
 /// # Examples
 ///
 /// ```
-/// use idem_core::{KeySchema, Shape};
+/// use idem_core::{KeySchema, KeyTenant, Shape};
 ///
-/// const SCHEMA: KeySchema = KeySchema::new(Some("refund.issue"), false, &[("case_id", Shape::text())]);
+/// const SCHEMA: KeySchema = KeySchema::new(Some("refund.issue"), KeyTenant::None, &[("case_id", Shape::text())]);
 /// assert_eq!(SCHEMA.to_string().len(), 8);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,13 +23,18 @@ pub struct KeySchema(u32);
 
 impl KeySchema {
     /// Computes the schema of a key. `action` is the implied member, if it is one; members are given as written.
-    pub const fn new(action: Option<&str>, tenant_is_implied: bool, members: &[(&str, Shape)]) -> Self {
+    pub const fn new(action: Option<&str>, tenant: KeyTenant<'_>, members: &[(&str, Shape)]) -> Self {
         let hash = Hash::of("key");
         let hash = match action {
             Some(action) => hash.text("action").text(action),
             None => hash,
         };
-        Self::fold(hash.number(tenant_is_implied as u64).members(members))
+        let hash = match tenant {
+            KeyTenant::Field(name) => hash.text("field").text(name),
+            KeyTenant::None => hash.text("none"),
+            KeyTenant::Call => hash.text("call"),
+        };
+        Self::fold(hash.members(members))
     }
 
     /// Computes the schema of an enum whose variants have keys of their own, each under the variant's name in Rust.
@@ -93,6 +98,18 @@ impl fmt::Debug for KeySchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeySchema({self})")
     }
+}
+
+/// Where the tenant of a key comes from; it is half of what a record is found by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum KeyTenant<'a> {
+    /// From the field with this wire name.
+    Field(&'a str),
+    /// From nowhere: the action has none.
+    None,
+    /// From the call, as an implied member of the key.
+    Call,
 }
 
 /// Fails the build when a schema is not the one that was pinned.
@@ -162,14 +179,24 @@ mod tests {
 
     #[test]
     fn everything_that_is_in_a_key_is_in_its_schema() {
-        let schema = KeySchema::new(Some("refund"), false, CASE);
+        let schema = KeySchema::new(Some("refund"), KeyTenant::None, CASE);
         let others = [
-            KeySchema::new(Some("refunds"), false, CASE),
-            KeySchema::new(None, false, CASE),
-            KeySchema::new(Some("refund"), true, CASE),
-            KeySchema::new(Some("refund"), false, &[("case", Shape::text())]),
-            KeySchema::new(Some("refund"), false, &[("case_id", Shape::scalar("integer"))]),
-            KeySchema::new(Some("refund"), false, &[CASE[0], ("no", Shape::scalar("integer"))]),
+            KeySchema::new(Some("refunds"), KeyTenant::None, CASE),
+            KeySchema::new(None, KeyTenant::None, CASE),
+            KeySchema::new(Some("refund"), KeyTenant::Call, CASE),
+            KeySchema::new(Some("refund"), KeyTenant::Field("org"), CASE),
+            KeySchema::new(Some("refund"), KeyTenant::Field("tenant"), CASE),
+            KeySchema::new(Some("refund"), KeyTenant::None, &[("case", Shape::text())]),
+            KeySchema::new(
+                Some("refund"),
+                KeyTenant::None,
+                &[("case_id", Shape::scalar("integer"))],
+            ),
+            KeySchema::new(
+                Some("refund"),
+                KeyTenant::None,
+                &[CASE[0], ("no", Shape::scalar("integer"))],
+            ),
         ];
         assert!(others.iter().all(|other| *other != schema));
         assert_eq!(

@@ -93,9 +93,8 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
         }
         "pin" => {
             let pin: LitStr = input.parse().map_err(|_| unfit(input, legal))?;
-            let is_digest = |text: &str| {
-                text.len() == 8 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
-            };
+            let is_digest =
+                |text: &str| text.len() == 8 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
             if !is_digest(&pin.value()) {
                 return Err(syn::Error::new(
                     pin.span(),

@@ -65,10 +65,7 @@ impl Marks {
             match &attr.meta {
                 Meta::Path(_) => {}
                 Meta::List(_) if name == KEY => marks.options(cx, attr),
-                meta => cx.error(
-                    meta,
-                    format!("`#[{name}]` takes no arguments\nhelp: write `#[{name}]`"),
-                ),
+                meta => cx.error(meta, format!("`#[{name}]` takes no arguments\nhelp: write `#[{name}]`")),
             }
         }
         marks
@@ -85,7 +82,10 @@ impl Marks {
     fn options(&mut self, cx: &Ctxt, attr: &Attribute) {
         let parsed = attr.parse_args_with(|input: ParseStream<'_>| {
             if input.is_empty() {
-                return Err(syn::Error::new(attr.meta.span(), format!("`#[{KEY}()]` says nothing\nhelp: {FORMS}")));
+                return Err(syn::Error::new(
+                    attr.meta.span(),
+                    format!("`#[{KEY}()]` says nothing\nhelp: {FORMS}"),
+                ));
             }
             while !input.is_empty() {
                 self.option(cx, input)?;
@@ -104,7 +104,10 @@ impl Marks {
 
     fn option(&mut self, cx: &Ctxt, input: ParseStream<'_>) -> syn::Result<()> {
         let word = input.call(Ident::parse_any).map_err(|error| {
-            syn::Error::new(error.span(), format!("this is no option of `#[{KEY}(..)]`\nhelp: {FORMS}"))
+            syn::Error::new(
+                error.span(),
+                format!("this is no option of `#[{KEY}(..)]`\nhelp: {FORMS}"),
+            )
         })?;
         let name = word.to_string();
         if word == "crate" {

@@ -157,8 +157,7 @@ fn objection(kind: &FactKind) -> Option<(&'static str, &'static str, &'static st
     const OFF_THE_WIRE: &str = "the field is not sent, so the other side would derive another key";
     const TAKE_OFF: &str = "take it off, or take the field out of the key";
     const OTHER_FORM: &str = "the key is derived from the field's own type, which is not what is sent";
-    const NEWTYPE: &str =
-        "put the form into a newtype with `Serialize` and `#[derive(KeyField)]`; if it is sent as text, say so with `#[key(text)]` or `#[key(display)]`";
+    const NEWTYPE: &str = "put the form into a newtype with `Serialize` and `#[derive(KeyField)]`; if it is sent as text, say so with `#[key(text)]` or `#[key(display)]`";
     Some(match kind {
         FactKind::Skip => ("skip", OFF_THE_WIRE, TAKE_OFF),
         FactKind::SkipSerializing => ("skip_serializing", OFF_THE_WIRE, TAKE_OFF),

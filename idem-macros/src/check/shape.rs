@@ -67,7 +67,10 @@ fn misplaced(cx: &Ctxt, marks: &Marks, place: &str) {
         ("transient", marks.transient),
         ("basis", marks.basis),
         // What `#[key(..)]` says in parentheses has a rule of its own.
-        ("key", marks.key.filter(|_| marks.root.is_none() && marks.spelling.is_none())),
+        (
+            "key",
+            marks.key.filter(|_| marks.root.is_none() && marks.spelling.is_none()),
+        ),
     ] {
         if let Some(span) = span {
             cx.error_at(

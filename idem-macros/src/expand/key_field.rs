@@ -28,7 +28,6 @@ pub(super) fn implementation(item: &Item, identities: &[Identity<'_>], root: &Ro
         root,
         quote! {
             #[automatically_derived]
-            #[allow(deprecated)]
             impl #impl_generics __idem::KeyField for #name #ty_generics #where_clause {
                 const SHAPE: __idem::Shape = #shape;
                 fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written { #body }

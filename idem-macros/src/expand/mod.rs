@@ -64,10 +64,12 @@ fn with_stub(error: &syn::Error, stub: TokenStream) -> TokenStream {
     quote!(#error #stub)
 }
 
-/// Puts implementations where `__idem` is the crate's private module, so that they stay readable.
+/// Puts implementations where `__idem` is the crate's private module, so that they stay readable. They may name types
+/// that are deprecated: whoever declared the field was told.
 fn scoped(root: &Root, implementations: TokenStream) -> TokenStream {
     let private = root.private();
     quote! {
+        #[allow(deprecated)]
         const _: () = {
             use #private as __idem;
             #implementations

@@ -79,9 +79,15 @@ mod tests {
     fn a_type_inside_itself_is_replaced_wherever_it_stands() {
         becomes(quote!(Vec<Tree<T, Vec<u8>>>), quote!(Vec<__idem::Recursive>));
         becomes(quote!(Option<Box<Self>>), quote!(Option<Box<__idem::Recursive>>));
-        becomes(quote!((Tree, [crate::a::Tree; 2], u8)), quote!((__idem::Recursive, [__idem::Recursive; 2], u8)));
+        becomes(
+            quote!((Tree, [crate::a::Tree; 2], u8)),
+            quote!((__idem::Recursive, [__idem::Recursive; 2], u8)),
+        );
         becomes(quote!(::a::Tree<'a>), quote!(__idem::Recursive));
-        becomes(quote!(Map<String, super::Tree<T>>), quote!(Map<String, __idem::Recursive>));
+        becomes(
+            quote!(Map<String, super::Tree<T>>),
+            quote!(Map<String, __idem::Recursive>),
+        );
     }
 
     #[test]

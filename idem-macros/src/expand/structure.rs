@@ -30,18 +30,14 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root:
         writer.subject(),
         writer.once_per(),
     ];
-    // The types of fields, which may be deprecated, are named in bodies and in where clauses.
-    let in_where = where_clause.map(|_| quote!(#[allow(deprecated)]));
     let idempotent = writer.action().map(|method| {
         quote! {
             #[automatically_derived]
-            #in_where
             impl #impl_generics __idem::Idempotent for #name #ty_generics #where_clause { #method }
         }
     });
     let tenant_known = writer.knows_its_tenant().then(|| {
         quote! {
-            #in_where
             impl #impl_generics __idem::TenantKnown<__idem::FromType> for #name #ty_generics #where_clause {}
         }
     });
@@ -50,7 +46,6 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root:
         root,
         quote! {
             #[automatically_derived]
-            #[allow(deprecated)]
             impl #impl_generics __idem::IdempotentFields for #name #ty_generics #where_clause { #schema #(#methods)* }
             #idempotent
             #tenant_known
@@ -124,7 +119,7 @@ impl<'a> Writer<'a> {
             }
         });
         quote! {
-            fn #name(&self, #out: &mut __idem::Members<'_>) -> __idem::Written { #body }
+            fn #name(&self, #out: &mut __idem::Out<'_>) -> __idem::Written { #body }
         }
     }
 
@@ -134,7 +129,7 @@ impl<'a> Writer<'a> {
 
     fn tenant_member(&self, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
-        quote!(__idem_out.tenant(#wire, <#ty as __idem::TenantField>::tenant_text(#value)))
+        quote!(<#ty as __idem::TenantField>::__member(#value, #wire, __idem_out))
     }
 
     /// The type is spelled out, and the method has the place of the field's name, so that a message points at the
@@ -183,7 +178,7 @@ impl<'a> Writer<'a> {
             None => Arm::without_fields(quote!(::core::result::Result::Ok(false))),
         });
         Some(quote! {
-            fn once_per(&self, __idem_out: &mut __idem::Members<'_>) -> __idem::Placed { #body }
+            fn once_per(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Placed { #body }
         })
     }
 

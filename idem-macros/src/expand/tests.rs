@@ -135,7 +135,7 @@ impl Known {
     fn leaks(&self, tokens: TokenStream) -> Vec<String> {
         const WORDS: &[&str] = &[
             "impl", "for", "where", "fn", "self", "Self", "mut", "match", "struct", "let", "bool", "str", "true",
-            "false", "F", "const", "as", "_",
+            "false", "const", "as", "use", "_",
         ];
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut leaks = Vec::new();
@@ -153,16 +153,13 @@ impl Known {
             };
             let before = index.checked_sub(1).map(|it| &tokens[it]);
             let is_qualified = before.is_some_and(|it| is_punct(it, ':') || is_punct(it, '.') || is_punct(it, '\''));
-            let is_method = before.is_some_and(|it| matches!(it, TokenTree::Ident(word) if word == "fn"));
-            // `path: "..", text: ..` of a struct expression.
-            let is_member =
-                tokens.get(index + 1).is_some_and(is_single_colon) && matches!(ident.as_str(), "path" | "text");
+            let is_method =
+                before.is_some_and(|it| matches!(it, TokenTree::Ident(word) if word == "fn" || word == "const"));
             let is_fine = WORDS.contains(&ident.as_str())
                 || ident.to_lowercase().starts_with("__idem")
                 || self.0.contains(&ident)
                 || is_qualified
-                || is_method
-                || is_member;
+                || is_method;
             if !is_fine {
                 leaks.push(ident);
             }
@@ -173,10 +170,6 @@ impl Known {
 
 fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
-}
-
-fn is_single_colon(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':' && punct.spacing() == proc_macro2::Spacing::Alone)
 }
 
 mod bounds {

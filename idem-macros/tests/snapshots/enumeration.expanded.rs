@@ -1,87 +1,98 @@
-#[automatically_derived]
 #[allow(deprecated)]
-impl ::idem::__private::IdempotentFields for Command {
-    fn tenant(&self) -> ::idem::__private::TenantSource<'_> {
-        match self {
-            Self::Issue { org: __idem_org, .. } => {
-                ::idem::__private::TenantSource::Field {
-                    path: "org",
-                    text: <String as ::idem::__private::TenantField>::tenant_text(
-                        __idem_org,
-                    ),
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::IdempotentFields for Command {
+        const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::any_of([
+            __idem::KeySchema::new(
+                ::core::option::Option::Some("refund.issue"),
+                __idem::KeyTenant::Field("org"),
+                &[
+                    ("caseId", <String as __idem::Key<_>>::SHAPE),
+                    ("org", __idem::Shape::text()),
+                ],
+            ),
+            __idem::KeySchema::new(
+                ::core::option::Option::Some("refund.cancel"),
+                __idem::KeyTenant::Field("org"),
+                &[
+                    ("org", __idem::Shape::text()),
+                    ("refundId", <u64 as __idem::Key<_>>::SHAPE),
+                ],
+            ),
+        ]);
+        fn tenant(&self) -> __idem::TenantSource<'_> {
+            match self {
+                Self::Issue { org: __idem_org, .. } => {
+                    <String as __idem::TenantField>::__source(__idem_org, "org")
+                }
+                Self::Cancel { org: __idem_org, .. } => {
+                    <String as __idem::TenantField>::__source(__idem_org, "org")
                 }
             }
-            Self::Cancel { org: __idem_org, .. } => {
-                ::idem::__private::TenantSource::Field {
-                    path: "org",
-                    text: <String as ::idem::__private::TenantField>::tenant_text(
+        }
+        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+            match self {
+                Self::Issue { case_id: __idem_case_id, org: __idem_org, .. } => {
+                    <String as __idem::Key<
+                        _,
+                    >>::__member(__idem_case_id, "caseId", __idem_out)?;
+                    <String as __idem::TenantField>::__member(
                         __idem_org,
-                    ),
+                        "org",
+                        __idem_out,
+                    )
+                }
+                Self::Cancel { org: __idem_org, refund_id: __idem_refund_id, .. } => {
+                    <String as __idem::TenantField>::__member(
+                        __idem_org,
+                        "org",
+                        __idem_out,
+                    )?;
+                    <u64 as __idem::Key<
+                        _,
+                    >>::__member(__idem_refund_id, "refundId", __idem_out)
+                }
+            }
+        }
+        fn payload_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+            match self {
+                Self::Issue { amount_cents: __idem_amount_cents, .. } => {
+                    __idem_out.value::<i64>("amountCents", __idem_amount_cents)
+                }
+                Self::Cancel { .. } => ::core::result::Result::Ok(()),
+            }
+        }
+        fn subject(&self) -> __idem::SubjectText {
+            match self {
+                Self::Issue { case_id: __idem_case_id, .. } => {
+                    <String as __idem::Key<_>>::__subject(__idem_case_id, "caseId")
+                }
+                Self::Cancel { .. } => {
+                    ::core::result::Result::Ok(::core::option::Option::None)
+                }
+            }
+        }
+        fn once_per(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Placed {
+            match self {
+                Self::Issue { .. } => ::core::result::Result::Ok(false),
+                Self::Cancel { refund_id: __idem_refund_id, .. } => {
+                    <u64 as __idem::Key<
+                        _,
+                    >>::__member(__idem_refund_id, "refundId", __idem_out)?;
+                    ::core::result::Result::Ok(true)
                 }
             }
         }
     }
-    fn key_members(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        match self {
-            Self::Issue { case_id: __idem_case_id, org: __idem_org, .. } => {
-                __idem_out.key::<_, String>("caseId", __idem_case_id)?;
-                __idem_out.tenant::<_, String>("org", __idem_org)
-            }
-            Self::Cancel { org: __idem_org, refund_id: __idem_refund_id, .. } => {
-                __idem_out.tenant::<_, String>("org", __idem_org)?;
-                __idem_out.key::<_, u64>("refundId", __idem_refund_id)
+    #[automatically_derived]
+    impl __idem::Idempotent for Command {
+        fn action(&self) -> &str {
+            match self {
+                Self::Issue { .. } => "refund.issue",
+                Self::Cancel { .. } => "refund.cancel",
             }
         }
     }
-    fn payload_members(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        match self {
-            Self::Issue { amount_cents: __idem_amount_cents, .. } => {
-                __idem_out.value::<i64>("amountCents", __idem_amount_cents)
-            }
-            Self::Cancel { .. } => ::core::result::Result::Ok(()),
-        }
-    }
-    fn subject(
-        &self,
-    ) -> ::core::result::Result<
-        ::core::option::Option<::idem::__private::String>,
-        ::idem::__private::CanonicalError,
-    > {
-        match self {
-            Self::Issue { case_id: __idem_case_id, .. } => {
-                ::idem::__private::subject_text::<_, String>("caseId", __idem_case_id)
-            }
-            Self::Cancel { .. } => {
-                ::core::result::Result::Ok(::core::option::Option::None)
-            }
-        }
-    }
-    fn once_per(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<bool, ::idem::__private::CanonicalError> {
-        match self {
-            Self::Issue { .. } => ::core::result::Result::Ok(false),
-            Self::Cancel { refund_id: __idem_refund_id, .. } => {
-                __idem_out.key::<_, u64>("refundId", __idem_refund_id)?;
-                ::core::result::Result::Ok(true)
-            }
-        }
-    }
-}
-#[automatically_derived]
-impl ::idem::__private::Idempotent for Command {
-    fn action(&self) -> &str {
-        match self {
-            Self::Issue { .. } => "refund.issue",
-            Self::Cancel { .. } => "refund.cancel",
-        }
-    }
-}
-impl ::idem::__private::TenantKnown<::idem::__private::FromType> for Command {}
+    impl __idem::TenantKnown<__idem::FromType> for Command {}
+};

@@ -1,39 +1,37 @@
-#[automatically_derived]
 #[allow(deprecated)]
-impl ::idem::__private::IdempotentFields for IssueRefund {
-    fn tenant(&self) -> ::idem::__private::TenantSource<'_> {
-        ::idem::__private::TenantSource::Field {
-            path: "tenant",
-            text: <String as ::idem::__private::TenantField>::tenant_text(&self.tenant),
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::IdempotentFields for IssueRefund {
+        const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::new(
+            ::core::option::Option::Some("refund.issue"),
+            __idem::KeyTenant::Field("tenant"),
+            &[
+                ("case_id", <String as __idem::Key<_>>::SHAPE),
+                ("refund_no", <u32 as __idem::Key<_>>::SHAPE),
+                ("tenant", __idem::Shape::text()),
+            ],
+        );
+        fn tenant(&self) -> __idem::TenantSource<'_> {
+            <String as __idem::TenantField>::__source(&self.tenant, "tenant")
+        }
+        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+            <String as __idem::Key<_>>::__member(&self.case_id, "case_id", __idem_out)?;
+            <u32 as __idem::Key<_>>::__member(&self.refund_no, "refund_no", __idem_out)?;
+            <String as __idem::TenantField>::__member(&self.tenant, "tenant", __idem_out)
+        }
+        fn payload_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+            __idem_out.value::<i64>("amount_cents", &self.amount_cents)
+        }
+        fn subject(&self) -> __idem::SubjectText {
+            <String as __idem::Key<_>>::__subject(&self.case_id, "case_id")
         }
     }
-    fn key_members(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        __idem_out.key::<_, String>("case_id", &self.case_id)?;
-        __idem_out.key::<_, u32>("refund_no", &self.refund_no)?;
-        __idem_out.tenant::<_, String>("tenant", &self.tenant)
+    #[automatically_derived]
+    impl __idem::Idempotent for IssueRefund {
+        fn action(&self) -> &str {
+            "refund.issue"
+        }
     }
-    fn payload_members(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        __idem_out.value::<i64>("amount_cents", &self.amount_cents)
-    }
-    fn subject(
-        &self,
-    ) -> ::core::result::Result<
-        ::core::option::Option<::idem::__private::String>,
-        ::idem::__private::CanonicalError,
-    > {
-        ::idem::__private::subject_text::<_, String>("case_id", &self.case_id)
-    }
-}
-#[automatically_derived]
-impl ::idem::__private::Idempotent for IssueRefund {
-    fn action(&self) -> &str {
-        "refund.issue"
-    }
-}
-impl ::idem::__private::TenantKnown<::idem::__private::FromType> for IssueRefund {}
+    impl __idem::TenantKnown<__idem::FromType> for IssueRefund {}
+};

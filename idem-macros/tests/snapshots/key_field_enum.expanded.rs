@@ -1,77 +1,64 @@
-#[automatically_derived]
 #[allow(deprecated)]
-impl ::idem::__private::KeyField for Method {
-    fn write(
-        &self,
-        __idem_out: &mut ::idem::__private::CanonicalWriter,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        struct __IdemVariant<F>(F);
-        impl<F> ::idem::__private::KeyField for __IdemVariant<F>
-        where
-            F: ::core::ops::Fn(
-                &mut ::idem::__private::CanonicalWriter,
-            ) -> ::core::result::Result<(), ::idem::__private::CanonicalError>,
-        {
-            fn write(
-                &self,
-                __idem_out: &mut ::idem::__private::CanonicalWriter,
-            ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-                (self.0)(__idem_out)
-            }
-        }
-        match self {
-            Self::BankTransfer => __idem_out.string("bank_transfer"),
-            Self::Card { 0: __idem_0, .. } => {
-                __idem_out
-                    .object(|__idem_out| {
-                        __idem_out
-                            .key(
-                                "card",
-                                &__IdemVariant(|
-                                    __idem_out: &mut ::idem::__private::CanonicalWriter|
-                                {
-                                    <CardId as ::idem::__private::KeyField<
-                                        _,
-                                    >>::write(__idem_0, __idem_out)
-                                }),
-                            )
-                    })
-            }
-            Self::Split { 0: __idem_0, 1: __idem_1, .. } => {
-                __idem_out
-                    .object(|__idem_out| {
-                        __idem_out
-                            .key(
-                                "split",
-                                &__IdemVariant(|
-                                    __idem_out: &mut ::idem::__private::CanonicalWriter|
-                                {
-                                    __idem_out
-                                        .array(|__idem_out| {
-                                            __idem_out.key::<_, u32>(__idem_0)?;
-                                            __idem_out.key::<_, u32>(__idem_1)
-                                        })
-                                }),
-                            )
-                    })
-            }
-            Self::Voucher { code: __idem_code, .. } => {
-                __idem_out
-                    .object(|__idem_out| {
-                        __idem_out
-                            .key(
-                                "voucher",
-                                &__IdemVariant(|
-                                    __idem_out: &mut ::idem::__private::CanonicalWriter|
-                                {
-                                    __idem_out
-                                        .object(|__idem_out| {
-                                            __idem_out.key::<_, String>("code", __idem_code)
-                                        })
-                                }),
-                            )
-                    })
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::KeyField for Method {
+        const SHAPE: __idem::Shape = __idem::Shape::variants(
+            &[
+                ("bank_transfer", __idem::Shape::scalar("unit")),
+                ("card", <CardId as __idem::Key<_>>::SHAPE),
+                (
+                    "split",
+                    __idem::Shape::tuple(
+                        &[<u32 as __idem::Key<_>>::SHAPE, <u32 as __idem::Key<_>>::SHAPE],
+                    ),
+                ),
+                (
+                    "voucher",
+                    __idem::Shape::object(&[("code", <String as __idem::Key<_>>::SHAPE)]),
+                ),
+            ],
+        );
+        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
+            match self {
+                Self::BankTransfer => __idem_out.string("bank_transfer"),
+                Self::Card { 0: __idem_0, .. } => {
+                    __idem_out
+                        .variant(
+                            "card",
+                            |__idem_out| <CardId as __idem::Key<
+                                _,
+                            >>::write(__idem_0, __idem_out),
+                        )
+                }
+                Self::Split { 0: __idem_0, 1: __idem_1, .. } => {
+                    __idem_out
+                        .variant(
+                            "split",
+                            |__idem_out| {
+                                __idem_out
+                                    .array(|__idem_out| {
+                                        <u32 as __idem::Key<_>>::__element(__idem_0, __idem_out)?;
+                                        <u32 as __idem::Key<_>>::__element(__idem_1, __idem_out)
+                                    })
+                            },
+                        )
+                }
+                Self::Voucher { code: __idem_code, .. } => {
+                    __idem_out
+                        .variant(
+                            "voucher",
+                            |__idem_out| {
+                                __idem_out
+                                    .object(|__idem_out| {
+                                        <String as __idem::Key<
+                                            _,
+                                        >>::__member(__idem_code, "code", __idem_out)
+                                    })
+                            },
+                        )
+                }
             }
         }
     }
-}
+};

@@ -1,27 +1,31 @@
-#[automatically_derived]
 #[allow(deprecated)]
-impl ::idem::__private::KeyField for CaseId {
-    fn write(
-        &self,
-        __idem_out: &mut ::idem::__private::CanonicalWriter,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        <String as ::idem::__private::KeyField<_>>::write(&self.0, __idem_out)
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::KeyField for CaseId {
+        const SHAPE: __idem::Shape = <String as __idem::Key<_>>::SHAPE;
+        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
+            <String as __idem::Key<_>>::write(&self.0, __idem_out)
+        }
+        fn is_absent(&self) -> bool {
+            <String as __idem::Key<_>>::is_absent(&self.0)
+        }
     }
-    fn is_absent(&self) -> bool {
-        <String as ::idem::__private::KeyField<_>>::is_absent(&self.0)
-    }
-}
-#[automatically_derived]
+};
 #[allow(deprecated)]
-impl ::idem::__private::KeyField for Pair {
-    fn write(
-        &self,
-        __idem_out: &mut ::idem::__private::CanonicalWriter,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        __idem_out
-            .array(|__idem_out| {
-                __idem_out.key::<_, u32>(&self.0)?;
-                __idem_out.key::<_, CaseId>(&self.1)
-            })
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::KeyField for Pair {
+        const SHAPE: __idem::Shape = __idem::Shape::tuple(
+            &[<u32 as __idem::Key<_>>::SHAPE, <CaseId as __idem::Key<_>>::SHAPE],
+        );
+        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
+            __idem_out
+                .array(|__idem_out| {
+                    <u32 as __idem::Key<_>>::__element(&self.0, __idem_out)?;
+                    <CaseId as __idem::Key<_>>::__element(&self.1, __idem_out)
+                })
+        }
     }
-}
+};

@@ -1,19 +1,21 @@
-#[automatically_derived]
 #[allow(deprecated)]
-impl ::idem::__private::IdempotentFields for Case {
-    fn tenant(&self) -> ::idem::__private::TenantSource<'_> {
-        ::idem::__private::TenantSource::Call
+const _: () = {
+    use ::idem::__private as __idem;
+    #[automatically_derived]
+    impl __idem::IdempotentFields for Case {
+        const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::new(
+            ::core::option::Option::None,
+            __idem::KeyTenant::Call,
+            &[("case_id", <String as __idem::Key<_>>::SHAPE)],
+        );
+        fn tenant(&self) -> __idem::TenantSource<'_> {
+            __idem::TenantSource::Call
+        }
+        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+            <String as __idem::Key<_>>::__member(&self.case_id, "case_id", __idem_out)
+        }
+        fn payload_members(&self, _: &mut __idem::Out<'_>) -> __idem::Written {
+            ::core::result::Result::Ok(())
+        }
     }
-    fn key_members(
-        &self,
-        __idem_out: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        __idem_out.key::<_, String>("case_id", &self.case_id)
-    }
-    fn payload_members(
-        &self,
-        _: &mut ::idem::__private::Members<'_>,
-    ) -> ::core::result::Result<(), ::idem::__private::CanonicalError> {
-        ::core::result::Result::Ok(())
-    }
-}
+};

@@ -189,6 +189,17 @@ impl CanonicalWriter {
         out.close().map(drop)
     }
 
+    /// Writes a variant of an enum: an object with one member, which stands even when its value is `None`.
+    ///
+    /// # Errors
+    ///
+    /// When the value is refused, or at more than 127 levels.
+    pub fn variant(&mut self, name: &str, write: impl FnOnce(&mut Self) -> Written) -> Written {
+        // The name alone says something.
+        self.leaves += 1;
+        self.object(|members| members.member(name, write))
+    }
+
     /// Writes any serde value.
     ///
     /// # Errors

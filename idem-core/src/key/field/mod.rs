@@ -7,6 +7,7 @@ mod date;
 mod decimal;
 mod display;
 mod integer_text;
+mod recursive;
 mod scalar;
 mod set;
 mod text;
@@ -17,10 +18,11 @@ mod ulid;
 pub use self::collection::{KeyName, Ordered};
 pub use self::display::{AsDisplay, InOption, Itself, KeyDisplay};
 pub use self::integer_text::{AsText, KeyText};
+pub use self::recursive::Recursive;
 pub use self::set::{AsSet, KeySet};
 
 use super::Shape;
-use super::canonical::{CanonicalError, CanonicalWriter, Mode};
+use super::canonical::{CanonicalError, CanonicalWriter, Elements, Members, Mode};
 
 /// A type whose values have one spelling, and so may be part of a key.
 ///
@@ -89,6 +91,24 @@ pub trait KeyField<M = Native> {
     /// Returns whether the value is `None`, and so left out of an object.
     fn is_absent(&self) -> bool {
         false
+    }
+
+    // What generated code calls. All that a key asks of a field is asked of this trait and by one path, so that the
+    // compiler tells a field of the wrong type once.
+
+    #[doc(hidden)]
+    fn __member(&self, name: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+        out.key(name, self)
+    }
+
+    #[doc(hidden)]
+    fn __element(&self, out: &mut Elements<'_>) -> Result<(), CanonicalError> {
+        out.key(self)
+    }
+
+    #[doc(hidden)]
+    fn __subject(&self, path: &'static str) -> Result<Option<String>, CanonicalError> {
+        subject_text(path, self)
     }
 }
 
