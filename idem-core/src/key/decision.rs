@@ -77,7 +77,7 @@ impl IdempotentFields for Decision {
     const KEY_SCHEMA: KeySchema = KeySchema::new(
         None,
         KeyTenant::Field("tenantId"),
-        &[
+        [
             ("action", Shape::text()),
             ("model", Model::SHAPE),
             ("params", Shape::scalar("json")),
@@ -150,7 +150,7 @@ pub struct Subject {
 }
 
 impl KeyField for Subject {
-    const SHAPE: Shape = Shape::object(&[("id", Shape::text()), ("type", Shape::text())]);
+    const SHAPE: Shape = Shape::object([("id", Shape::text()), ("type", Shape::text())]);
 
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.object(|members| {

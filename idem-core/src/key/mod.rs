@@ -28,12 +28,12 @@ pub use self::decision::{Decision, Subject};
 pub use self::derive::{Derived, derive};
 pub use self::digest::Digest;
 pub use self::error::{KeyError, KeyErrorKind};
-#[doc(hidden)]
-pub use self::field::Recursive;
 pub use self::field::{
     AsDisplay, AsSet, AsText, ElementMarker, InOption, Itself, KeyDisplay, KeyField, KeyName, KeySet, KeyText, Native,
     Ordered, Single, subject_text,
 };
+#[doc(hidden)]
+pub use self::field::{Recursive, refused};
 pub use self::fingerprint::Fingerprint;
 pub use self::generated::{Generated, SameOnEveryAttempt};
 pub use self::idempotency_key::IdempotencyKey;

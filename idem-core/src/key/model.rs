@@ -62,7 +62,7 @@ impl Model {
 }
 
 impl KeyField for Model {
-    const SHAPE: Shape = Shape::object(&[("id", Shape::text()), ("version", Shape::text())]);
+    const SHAPE: Shape = Shape::object([("id", Shape::text()), ("version", Shape::text())]);
 
     fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         out.object(|members| {

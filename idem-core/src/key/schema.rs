@@ -15,7 +15,7 @@ use super::shape::Hash;
 /// ```
 /// use idem_core::{KeySchema, KeyTenant, Shape};
 ///
-/// const SCHEMA: KeySchema = KeySchema::new(Some("refund.issue"), KeyTenant::None, &[("case_id", Shape::text())]);
+/// const SCHEMA: KeySchema = KeySchema::new(Some("refund.issue"), KeyTenant::None, [("case_id", Shape::text())]);
 /// assert_eq!(SCHEMA.to_string().len(), 8);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,10 @@ pub struct KeySchema(u32);
 
 impl KeySchema {
     /// Computes the schema of a key. `action` is the implied member, if it is one; members are given as written.
-    pub const fn new(action: Option<&str>, tenant: KeyTenant<'_>, members: &[(&str, Shape)]) -> Self {
+    ///
+    /// The members come by value: a reference to them would be evaluated with the definition of a type rather than when
+    /// it is asked for, and types that hold each other could not be defined at all.
+    pub const fn new<const N: usize>(action: Option<&str>, tenant: KeyTenant<'_>, members: [(&str, Shape); N]) -> Self {
         let hash = Hash::of("key");
         let hash = match action {
             Some(action) => hash.text("action").text(action),
@@ -34,7 +37,7 @@ impl KeySchema {
             KeyTenant::None => hash.text("none"),
             KeyTenant::Call => hash.text("call"),
         };
-        Self::fold(hash.members(members))
+        Self::fold(hash.members(&members))
     }
 
     /// Computes the schema of an enum whose variants have keys of their own, each under the variant's name in Rust.
@@ -138,9 +141,11 @@ pub const fn check_pin(schema: KeySchema, pin: &str) {
     message.push(b"` and is now `");
     message.push(&is);
     message.push(
-        b"`; equal inputs get other keys than before, so a retry across the deploy runs again: undo the change to the \
-          key fields, or, if other keys are meant, write the new digest into `pin`",
+        b"`\nnote: equal inputs may have other keys than before, so that a retry across the deploy would run again\n\
+          help: undo the change to the action, the tenant or the key fields; if it is meant, write `pin = \"",
     );
+    message.push(&is);
+    message.push(b"\"`");
     panic!("{}", message.text())
 }
 
@@ -175,7 +180,7 @@ impl Message {
 mod tests {
     use super::*;
 
-    const CASE: &[(&str, Shape)] = &[("case_id", Shape::text())];
+    const CASE: [(&str, Shape); 1] = [("case_id", Shape::text())];
 
     #[test]
     fn everything_that_is_in_a_key_is_in_its_schema() {
@@ -186,7 +191,7 @@ mod tests {
             KeySchema::new(Some("refund"), KeyTenant::Call, CASE),
             KeySchema::new(Some("refund"), KeyTenant::Field("org"), CASE),
             KeySchema::new(Some("refund"), KeyTenant::Field("tenant"), CASE),
-            KeySchema::new(Some("refund"), KeyTenant::None, &[("case", Shape::text())]),
+            KeySchema::new(Some("refund"), KeyTenant::None, [("case", Shape::text())]),
             KeySchema::new(
                 Some("refund"),
                 KeyTenant::None,

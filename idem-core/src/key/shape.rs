@@ -34,10 +34,10 @@ impl Shape {
     }
 
     /// A fixed number of elements, each of a form of its own.
-    pub const fn tuple(elements: &[Self]) -> Self {
-        let mut hash = Hash::of("tuple").number(elements.len() as u64);
+    pub const fn tuple<const N: usize>(elements: [Self; N]) -> Self {
+        let mut hash = Hash::of("tuple").number(N as u64);
         let mut index = 0;
-        while index < elements.len() {
+        while index < N {
             hash = hash.part(elements[index]);
             index += 1;
         }
@@ -65,13 +65,13 @@ impl Shape {
     }
 
     /// Members under fixed names. Their order here counts; generated code has them as they are written.
-    pub const fn object(members: &[(&str, Self)]) -> Self {
-        Hash::of("object").members(members).shape()
+    pub const fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
+        Hash::of("object").members(&members).shape()
     }
 
     /// One of several forms, each under its name.
-    pub const fn variants(variants: &[(&str, Self)]) -> Self {
-        Hash::of("variants").members(variants).shape()
+    pub const fn variants<const N: usize>(variants: [(&str, Self); N]) -> Self {
+        Hash::of("variants").members(&variants).shape()
     }
 
     /// A value of the type that is being described, somewhere inside it: a tree, a list in links.
@@ -168,14 +168,14 @@ mod tests {
             Shape::set(text),
             Shape::map(text),
             Shape::optional(text),
-            Shape::tuple(&[text]),
-            Shape::tuple(&[text, integer]),
-            Shape::tuple(&[integer, text]),
-            Shape::object(&[("a", text)]),
-            Shape::object(&[("a", integer)]),
-            Shape::object(&[("a", text), ("b", text)]),
-            Shape::object(&[("b", text)]),
-            Shape::variants(&[("a", text)]),
+            Shape::tuple([text]),
+            Shape::tuple([text, integer]),
+            Shape::tuple([integer, text]),
+            Shape::object([("a", text)]),
+            Shape::object([("a", integer)]),
+            Shape::object([("a", text), ("b", text)]),
+            Shape::object([("b", text)]),
+            Shape::variants([("a", text)]),
         ];
         let distinct: BTreeSet<_> = shapes.iter().map(|shape| shape.0).collect();
         assert_eq!(distinct.len(), shapes.len());
@@ -186,7 +186,7 @@ mod tests {
         // Pins in other people's code rest on these numbers.
         assert_eq!(Shape::text().0, 11_157_705_602_502_558_014);
         assert_eq!(
-            Shape::object(&[("a", Shape::list(Shape::scalar("integer")))]).0,
+            Shape::object([("a", Shape::list(Shape::scalar("integer")))]).0,
             14_160_336_814_666_059_145
         );
     }

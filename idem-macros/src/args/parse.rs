@@ -82,7 +82,7 @@ fn option(cx: &Ctxt, input: ParseStream<'_>, place: Place, args: &mut Args) -> s
 fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &mut Args) -> syn::Result<()> {
     match legal.name {
         "action" => {
-            let action: LitStr = input.parse().map_err(|_| unfit(input, legal))?;
+            let action = string(input, legal)?;
             if action.value().trim().is_empty() {
                 return Err(syn::Error::new(
                     action.span(),
@@ -92,7 +92,7 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
             args.action = Some(action);
         }
         "pin" => {
-            let pin: LitStr = input.parse().map_err(|_| unfit(input, legal))?;
+            let pin = string(input, legal)?;
             let is_digest =
                 |text: &str| text.len() == 8 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
             if !is_digest(&pin.value()) {
@@ -135,6 +135,15 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
         }
     }
     Ok(())
+}
+
+fn string(input: ParseStream<'_>, legal: &Legal) -> syn::Result<LitStr> {
+    // Asked first, because a literal of another kind would be read before it is refused.
+    if input.peek(LitStr) {
+        input.parse()
+    } else {
+        Err(unfit(input, legal))
+    }
 }
 
 fn names(cx: &Ctxt, input: ParseStream<'_>, option: &Ident, legal: &Legal) -> syn::Result<Names> {

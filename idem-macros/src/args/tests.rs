@@ -31,6 +31,7 @@ fn every_option_is_read() {
             once_per = [case_id],
             allow = [created_at],
             strict,
+            pin = "0a1b2c3d",
             crate = ::idem_core,
         ),
         Place::Struct,
@@ -44,6 +45,7 @@ fn every_option_is_read() {
     assert_eq!(args.once_per.map(|it| it.names.len()), Some(1));
     assert_eq!(args.allow.map(|it| it.names.len()), Some(1));
     assert!(args.strict.is_some());
+    assert_eq!(args.pin.map(|it| it.value()).as_deref(), Some("0a1b2c3d"));
     assert!(args.root.is_some());
 }
 
@@ -116,6 +118,17 @@ fn the_action_is_a_string_with_something_in_it() {
         messages(quote!(action = Refund)),
         ["`Refund` is not a value of `action`"]
     );
+}
+
+#[test]
+fn a_pin_is_eight_digits() {
+    for pin in ["", "0a1b2c3", "0a1b2c3d4", "0A1B2C3D", "0a1b2c3g", "0x1b2c3d"] {
+        assert_eq!(
+            messages(quote!(pin = #pin)),
+            [format!("{pin:?} is not a pin, which has 8 of the digits `0-9a-f`")]
+        );
+    }
+    assert_eq!(messages(quote!(pin = 12345678)), ["`12345678` is not a value of `pin`"]);
 }
 
 #[test]

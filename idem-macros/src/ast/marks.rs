@@ -60,6 +60,7 @@ impl Marks {
             };
             if slot.is_some() {
                 cx.error(attr.path(), format!("`#[{name}]` is given twice\nhelp: keep one"));
+                continue;
             }
             *slot = Some(attr.path().span());
             match &attr.meta {
@@ -123,6 +124,9 @@ impl Marks {
                 format!("unknown option `{name}`\nhelp: {help}"),
             ));
         };
+        if !input.is_empty() && !input.peek(Token![,]) {
+            return Err(input.error(format!("`{name}` takes no value\nhelp: write `#[{KEY}({name})]`")));
+        }
         match self.spelling {
             None => self.spelling = Some((spelling, word.span())),
             Some((first, _)) => cx.error(

@@ -44,9 +44,11 @@ pub(crate) enum FactKind {
     Transparent,
     Into,
     Remote,
-    Tag,
+    /// With the name of the member.
+    Tag(String),
     Content,
     Untagged,
+    Other,
 }
 
 /// What counts for writing and what counts for reading.
@@ -109,9 +111,10 @@ impl Serde {
             "transparent" => FactKind::Transparent,
             "into" => FactKind::Into,
             "remote" => FactKind::Remote,
-            "tag" => FactKind::Tag,
+            "tag" => FactKind::Tag(value.unwrap_or_default()),
             "content" => FactKind::Content,
             "untagged" => FactKind::Untagged,
+            "other" => FactKind::Other,
             _ => return Ok(()),
         };
         self.facts.push(Fact { kind, span });

@@ -1,7 +1,7 @@
 //! `#[derive(KeyField)]`: each field is in the identity unless it is left out visibly.
 
 use super::{class, key, names, serde, shape, sorted, spelling};
-use crate::ast::{Body, FactKind, Field, Form, Item, Style};
+use crate::ast::{Body, Fact, FactKind, Field, Form, Item, Style};
 use crate::ctxt::Ctxt;
 
 /// A struct or a variant with the fields that make its identity.
@@ -69,6 +69,15 @@ fn container(cx: &Ctxt, item: &Item, form: &Form) {
     if !(is_newtype && is_transparent) {
         serde::container(cx, item);
     }
+    if let Some(Fact { span, .. }) = item.serde.facts.iter().find(|it| matches!(it.kind, FactKind::Tag(_))) {
+        cx.error_at(
+            *span,
+            format!(
+                "`serde(tag)` gives struct `{}` a member on the wire that it has not in a key\nhelp: take it off, or add a field with that name and value",
+                item.ident
+            ),
+        );
+    }
 }
 
 /// Two values that differ in nothing would be one, and a key with only such a field never
@@ -96,13 +105,13 @@ fn has_identity(cx: &Ctxt, form: &Form, identity: &Identity<'_>) {
 fn tagged_by_name(cx: &Ctxt, item: &Item) {
     for fact in &item.serde.facts {
         let option = match fact.kind {
-            FactKind::Tag => "tag",
+            FactKind::Tag(_) => "tag",
             FactKind::Content => "content",
             FactKind::Untagged => "untagged",
             _ => continue,
         };
         // `tag` and `content` are one mistake.
-        let has_tag = |it: &crate::ast::Fact| it.kind == FactKind::Tag;
+        let has_tag = |it: &Fact| matches!(it.kind, FactKind::Tag(_));
         if option == "content" && item.serde.facts.iter().any(has_tag) {
             continue;
         }

@@ -154,6 +154,9 @@ fn plan<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form, options: &Options<'_>) ->
         names::unique_on_the_wire(cx, members);
     }
     serde::one_name_each(cx, &plan.key, form, item);
+    if !is_variant {
+        serde::tag_is_no_key_field(cx, item, &plan.key);
+    }
     spelling::has_an_effect(cx, &plan);
     // In the order in which they stand in the source.
     for field in &form.fields {

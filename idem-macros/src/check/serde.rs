@@ -97,6 +97,24 @@ pub(super) fn one_name_each(cx: &Ctxt, fields: &[&Field], form: &Form, item: &It
     }
 }
 
+/// A struct's tag is a member that no field gives. One name for two members would leave it to the reader which counts.
+/// (For an enum serde itself says so.)
+pub(super) fn tag_is_no_key_field(cx: &Ctxt, item: &Item, key: &[&Field]) {
+    for fact in &item.serde.facts {
+        if let FactKind::Tag(name) = &fact.kind
+            && let Some(field) = key.iter().find(|field| field.wire == *name)
+        {
+            cx.error_at(
+                fact.span,
+                format!(
+                    "`serde(tag)` puts a second `{name}` on the wire, beside key field `{}`\nhelp: give the tag another name, or leave it out",
+                    field.name()
+                ),
+            );
+        }
+    }
+}
+
 /// With these the wire form of a variant is not an object of its fields. Its name is in no
 /// key, so what is said about the name does not matter.
 pub(super) fn variant_form(cx: &Ctxt, form: &Form) {
@@ -128,6 +146,7 @@ pub(super) fn variant(cx: &Ctxt, form: &Form, item: &Item) {
             FactKind::SerializeWith => "serialize_with",
             FactKind::Alias => "alias",
             FactKind::Untagged => "untagged",
+            FactKind::Other => "other",
             _ => continue,
         };
         cx.error_at(

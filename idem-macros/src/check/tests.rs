@@ -1,3 +1,4 @@
+use quote::quote;
 use syn::{DeriveInput, parse_quote};
 
 use super::*;
@@ -594,5 +595,111 @@ fn a_key_field_is_on_the_wire_as_in_the_key() {
             struct A(u8);
         )),
         [""; 0]
+    );
+}
+
+#[test]
+fn a_spelling_is_of_a_field_that_a_key_has() {
+    assert_eq!(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a, b], tenant = none, subject = c, once_per = [d])]
+            struct A {
+                #[key(text)]
+                #[serde(with = "text")]
+                a: u128,
+                #[key(set)] b: HashSet<u8>,
+                #[key(display)] c: Id,
+                #[key(text)] d: u128,
+            }
+        }),
+        [""; 0]
+    );
+    one(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a], tenant = none)]
+            struct A { a: u8, #[key(text)] b: u128 }
+        }),
+        "`#[key(text)]` says how a field is written in the key, and `b` is not in it",
+    );
+    one(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a], tenant = org)]
+            struct A { a: u8, #[key(display)] org: String }
+        }),
+        "`#[key(display)]` on `org`, which is the tenant",
+    );
+    one(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a], tenant = none)]
+            struct A { #[key(set)] #[serde(with = "text")] a: Vec<u8> }
+        }),
+        "`serde(with)` on key field `a`",
+    );
+}
+
+#[test]
+fn one_slip_in_a_key_mark_is_one_message() {
+    for (mark, beginning) in [
+        (quote!(#[key(txt)]), "unknown option `txt`"),
+        (quote!(#[key()]), "`#[key()]` says nothing"),
+        (quote!(#[key(text = true)]), "`text` takes no value"),
+        (quote!(#[key("text")]), "this is no option of `#[key(..)]`"),
+        (quote!(#[key(text, set)]), "a field is written in one way"),
+        (quote!(#[key(text)] #[key(set)]), "`#[key]` is given twice"),
+        (quote!(#[key = "text"]), "`#[key]` takes no arguments"),
+        (quote!(#[key(crate = ::idem)]), "`crate` is about the whole type"),
+    ] {
+        one(
+            key_field_mistakes(parse_quote!(struct A { #mark a: u64, #[key] b: u64 })),
+            beginning,
+        );
+    }
+    one(
+        key_field_mistakes(parse_quote!(
+            #[key(text)]
+            struct A {
+                a: u64,
+            }
+        )),
+        "`#[key(text)]` is about one field, not about a whole type",
+    );
+}
+
+#[test]
+fn a_pin_is_for_one_key() {
+    assert_eq!(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a], tenant = none, pin = "01234567")]
+            struct A<'a> { a: &'a str }
+        }),
+        [""; 0]
+    );
+    one(
+        mistakes(parse_quote! {
+            #[__idempotent(action = "a", key = [a], tenant = none, pin = "01234567")]
+            struct A<'a, T> { a: &'a T }
+        }),
+        "the key of `A` depends on `T`",
+    );
+}
+
+#[test]
+fn a_tag_is_no_second_member() {
+    one(
+        mistakes(parse_quote! {
+            #[__idempotent(key = [kind, a], tenant = none)]
+            #[serde(tag = "kind")]
+            struct A { kind: u8, a: u8 }
+        }),
+        "`serde(tag)` puts a second `kind` on the wire",
+    );
+    one(
+        key_field_mistakes(parse_quote!(
+            #[serde(tag = "kind")]
+            struct A {
+                a: u8,
+            }
+        )),
+        "`serde(tag)` gives struct `A` a member",
     );
 }

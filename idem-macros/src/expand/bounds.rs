@@ -33,6 +33,11 @@ impl Bounds {
     /// Demands `ty: bound` if `ty` depends on a type parameter. Elsewhere the compiler looks
     /// at the type itself, and a bound would only move the message away from the field.
     pub(super) fn demand(&mut self, ty: &Type, bound: &TokenStream) {
+        self.demand_or(ty, bound, bound);
+    }
+
+    /// The same, with what to demand of the parameters where `ty` cannot be bound as a whole.
+    pub(super) fn demand_or(&mut self, ty: &Type, bound: &TokenStream, of_parameters: &TokenStream) {
         let mut found = Mentions::default();
         found.collect(ty.to_token_stream(), self);
         if found.generic.is_empty() {
@@ -42,18 +47,9 @@ impl Bounds {
             // `Vec<Tree<T>>: KeyField` would hold only if it held, and a tuple implements
             // `KeyField` by the markers of its parts, which cannot be named here.
             for ty in found.generic {
-                self.push(parse_quote!(#ty: #bound));
+                self.push(parse_quote!(#ty: #of_parameters));
             }
         } else {
-            self.push(parse_quote!(#ty: #bound));
-        }
-    }
-
-    /// Demands `T: bound` of each parameter in `ty`.
-    pub(super) fn demand_of_parts(&mut self, ty: &Type, bound: &TokenStream) {
-        let mut found = Mentions::default();
-        found.collect(ty.to_token_stream(), self);
-        for ty in found.generic {
             self.push(parse_quote!(#ty: #bound));
         }
     }

@@ -3,6 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::{GenericArgument, PathArguments, Type};
 
 use super::bounds::Bounds;
 use super::recursive::without_itself;
@@ -65,13 +66,31 @@ pub(super) fn shape(field: &Field, own: &str) -> TokenStream {
     quote!(<#ty as __idem::Key<_>>::SHAPE)
 }
 
-/// Demands of the parameters in the field's type what writing it in a key needs.
+/// Demands of the field's type, if it has parameters, what writing it in a key needs.
 pub(super) fn bind(bounds: &mut Bounds, field: &Field) {
+    let ty = &field.ty;
     match field.marks.spelling {
-        None => bounds.demand(&field.ty, &quote!(__idem::KeyField)),
-        Some((Spelling::Text, _)) => bounds.demand_of_parts(&field.ty, &quote!(__idem::KeyText)),
-        Some((Spelling::Set, _)) => bounds.demand_of_parts(&field.ty, &quote!(__idem::KeyField)),
-        Some((Spelling::Display, _)) => bounds.demand_of_parts(&field.ty, &quote!(::core::fmt::Display)),
+        None => bounds.demand(ty, &quote!(__idem::KeyField)),
+        Some((Spelling::Text, _)) => bounds.demand(ty, &quote!(__idem::KeyText)),
+        Some((Spelling::Set, _)) => {
+            bounds.demand_or(ty, &quote!(__idem::KeySet<__idem::Native>), &quote!(__idem::KeyField));
+        }
+        Some((Spelling::Display, _)) => {
+            bounds.demand(inside_option(ty).unwrap_or(ty), &quote!(::core::fmt::Display));
+        }
+    }
+}
+
+/// An `Option` has no `Display` of its own.
+fn inside_option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == "Option")?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
+            Some(GenericArgument::Type(inner)) => Some(inner),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -85,5 +104,5 @@ fn wrapper(field: &Field) -> Option<TokenStream> {
 
 /// Messages about the wrapper are about the type inside.
 fn place(field: &Field) -> Span {
-    Span::mixed_site().located_at(field.ty.span())
+    field.ty.span()
 }

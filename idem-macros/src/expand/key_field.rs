@@ -26,6 +26,7 @@ pub(super) fn implementation(item: &Item, identities: &[Identity<'_>], root: &Ro
     };
     scoped(
         root,
+        &item.generics,
         quote! {
             #[automatically_derived]
             impl #impl_generics __idem::KeyField for #name #ty_generics #where_clause {
@@ -79,7 +80,7 @@ fn enumeration(identities: &[Identity<'_>], own: &str) -> Parts {
         let shape = shape(identity, own);
         quote!((#wire, #shape))
     });
-    (quote!(__idem::Shape::variants(&[#(#shapes),*])), body, None)
+    (quote!(__idem::Shape::variants([#(#shapes),*])), body, None)
 }
 
 /// Writes the fields of a struct or variant to `__idem_out`, a `CanonicalWriter`.
@@ -115,9 +116,9 @@ fn shape(identity: &Identity<'_>, own: &str) -> TokenStream {
     match identity.form.style {
         Style::Named => {
             let wires = identity.fields.iter().map(|field| &field.wire);
-            quote!(__idem::Shape::object(&[#((#wires, #shapes)),*]))
+            quote!(__idem::Shape::object([#((#wires, #shapes)),*]))
         }
-        Style::Tuple => quote!(__idem::Shape::tuple(&[#(#shapes),*])),
+        Style::Tuple => quote!(__idem::Shape::tuple([#(#shapes),*])),
         Style::Unit => quote!(__idem::Shape::scalar("unit")),
     }
 }

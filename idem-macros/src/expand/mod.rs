@@ -13,7 +13,7 @@ mod tests;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::DeriveInput;
+use syn::{DeriveInput, Generics};
 
 pub(crate) use self::attribute::attribute;
 use crate::args::{Args, Place};
@@ -65,11 +65,13 @@ fn with_stub(error: &syn::Error, stub: TokenStream) -> TokenStream {
 }
 
 /// Puts implementations where `__idem` is the crate's private module, so that they stay readable. They may name types
-/// that are deprecated: whoever declared the field was told.
-fn scoped(root: &Root, implementations: TokenStream) -> TokenStream {
+/// that are deprecated, since whoever declared the field was told, and a lifetime once.
+fn scoped(root: &Root, generics: &Generics, implementations: TokenStream) -> TokenStream {
     let private = root.private();
+    let has_lifetimes = generics.lifetimes().next().is_some();
+    let single_use = has_lifetimes.then(|| quote!(, single_use_lifetimes));
     quote! {
-        #[allow(deprecated)]
+        #[allow(deprecated #single_use)]
         const _: () = {
             use #private as __idem;
             #implementations

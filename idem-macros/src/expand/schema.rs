@@ -42,16 +42,15 @@ fn one(plan: &Plan<'_>, own: &str) -> TokenStream {
         };
         quote!((#wire, #shape))
     });
-    quote!(__idem::KeySchema::new(#action, #tenant, &[#(#members),*]))
+    quote!(__idem::KeySchema::new(#action, #tenant, [#(#members),*]))
 }
 
 /// Fails the build, at the pin, when it is not that of the schema.
 pub(super) fn check(item: &Item, pin: &LitStr) -> TokenStream {
-    let place = Span::mixed_site().located_at(pin.span());
     let mut name = item.ident.clone();
     name.set_span(Span::call_site());
     let lifetimes = item.generics.lifetimes().map(|_| quote!('static));
     let arguments = item.generics.lifetimes().next().map(|_| quote!(<#(#lifetimes),*>));
     let schema = quote!(<#name #arguments as __idem::IdempotentFields>::KEY_SCHEMA);
-    quote_spanned!(place=> const _: () = __idem::check_pin(#schema, #pin);)
+    quote_spanned!(pin.span()=> const _: () = __idem::check_pin(#schema, #pin);)
 }

@@ -44,6 +44,7 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root:
     let pinned = pin.map(|pin| schema::check(item, pin));
     super::scoped(
         root,
+        &item.generics,
         quote! {
             #[automatically_derived]
             impl #impl_generics __idem::IdempotentFields for #name #ty_generics #where_clause { #schema #(#methods)* }

@@ -7,7 +7,7 @@ const _: () = {
             __idem::KeySchema::new(
                 ::core::option::Option::Some("refund.issue"),
                 __idem::KeyTenant::Field("org"),
-                &[
+                [
                     ("caseId", <String as __idem::Key<_>>::SHAPE),
                     ("org", __idem::Shape::text()),
                 ],
@@ -15,7 +15,7 @@ const _: () = {
             __idem::KeySchema::new(
                 ::core::option::Option::Some("refund.cancel"),
                 __idem::KeyTenant::Field("org"),
-                &[
+                [
                     ("org", __idem::Shape::text()),
                     ("refundId", <u64 as __idem::Key<_>>::SHAPE),
                 ],

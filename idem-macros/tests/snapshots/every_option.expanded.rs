@@ -1,4 +1,4 @@
-#[allow(deprecated)]
+#[allow(deprecated, single_use_lifetimes)]
 const _: () = {
     use ::idem_core::__private as __idem;
     #[automatically_derived]
@@ -11,7 +11,7 @@ const _: () = {
         const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::new(
             ::core::option::Option::Some("refund.issue"),
             __idem::KeyTenant::Field("org"),
-            &[
+            [
                 ("caseId", <&'a str as __idem::Key<_>>::SHAPE),
                 ("refundNo", <Option<T> as __idem::Key<_>>::SHAPE),
                 ("type", <Kind as __idem::Key<_>>::SHAPE),

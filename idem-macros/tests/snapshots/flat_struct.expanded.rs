@@ -6,7 +6,7 @@ const _: () = {
         const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::new(
             ::core::option::Option::Some("refund.issue"),
             __idem::KeyTenant::Field("tenant"),
-            &[
+            [
                 ("case_id", <String as __idem::Key<_>>::SHAPE),
                 ("refund_no", <u32 as __idem::Key<_>>::SHAPE),
                 ("tenant", __idem::Shape::text()),

@@ -3,22 +3,21 @@ const _: () = {
     use ::idem::__private as __idem;
     #[automatically_derived]
     impl __idem::KeyField for Method {
-        const SHAPE: __idem::Shape = __idem::Shape::variants(
-            &[
-                ("bank_transfer", __idem::Shape::scalar("unit")),
-                ("card", <CardId as __idem::Key<_>>::SHAPE),
-                (
-                    "split",
-                    __idem::Shape::tuple(
-                        &[<u32 as __idem::Key<_>>::SHAPE, <u32 as __idem::Key<_>>::SHAPE],
-                    ),
-                ),
-                (
-                    "voucher",
-                    __idem::Shape::object(&[("code", <String as __idem::Key<_>>::SHAPE)]),
-                ),
-            ],
-        );
+        const SHAPE: __idem::Shape = __idem::Shape::variants([
+            ("bank_transfer", __idem::Shape::scalar("unit")),
+            ("card", <CardId as __idem::Key<_>>::SHAPE),
+            (
+                "split",
+                __idem::Shape::tuple([
+                    <u32 as __idem::Key<_>>::SHAPE,
+                    <u32 as __idem::Key<_>>::SHAPE,
+                ]),
+            ),
+            (
+                "voucher",
+                __idem::Shape::object([("code", <String as __idem::Key<_>>::SHAPE)]),
+            ),
+        ]);
         fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
             match self {
                 Self::BankTransfer => __idem_out.string("bank_transfer"),

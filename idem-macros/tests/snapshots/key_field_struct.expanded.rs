@@ -6,12 +6,10 @@ const _: () = {
     where
         T: __idem::KeyField,
     {
-        const SHAPE: __idem::Shape = __idem::Shape::object(
-            &[
-                ("qty", <Option<u32> as __idem::Key<_>>::SHAPE),
-                ("sku", <T as __idem::Key<_>>::SHAPE),
-            ],
-        );
+        const SHAPE: __idem::Shape = __idem::Shape::object([
+            ("qty", <Option<u32> as __idem::Key<_>>::SHAPE),
+            ("sku", <T as __idem::Key<_>>::SHAPE),
+        ]);
         fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
             __idem_out
                 .object(|__idem_out| {

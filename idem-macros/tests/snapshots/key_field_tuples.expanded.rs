@@ -17,9 +17,10 @@ const _: () = {
     use ::idem::__private as __idem;
     #[automatically_derived]
     impl __idem::KeyField for Pair {
-        const SHAPE: __idem::Shape = __idem::Shape::tuple(
-            &[<u32 as __idem::Key<_>>::SHAPE, <CaseId as __idem::Key<_>>::SHAPE],
-        );
+        const SHAPE: __idem::Shape = __idem::Shape::tuple([
+            <u32 as __idem::Key<_>>::SHAPE,
+            <CaseId as __idem::Key<_>>::SHAPE,
+        ]);
         fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
             __idem_out
                 .array(|__idem_out| {

@@ -6,7 +6,7 @@ const _: () = {
         const KEY_SCHEMA: __idem::KeySchema = __idem::KeySchema::new(
             ::core::option::Option::None,
             __idem::KeyTenant::Call,
-            &[("case_id", <String as __idem::Key<_>>::SHAPE)],
+            [("case_id", <String as __idem::Key<_>>::SHAPE)],
         );
         fn tenant(&self) -> __idem::TenantSource<'_> {
             __idem::TenantSource::Call

@@ -17,8 +17,10 @@ fn messages_are_those_on_record() {
         "name",
         "option",
         "payload",
+        "pin",
         "serde",
         "shape",
+        "spelling",
         "type",
         "variant",
     ] {

@@ -37,6 +37,7 @@ impl<M: ElementMarker, T: KeyField<M>, const N: usize> KeyField<M> for [T; N] {
 #[derive(Clone, Copy, Debug)]
 pub struct Ordered<M>(std::marker::PhantomData<M>);
 
+#[diagnostic::do_not_recommend]
 impl<M> ElementMarker for Ordered<M> {}
 
 /// The elements are written in the set's own order, which is also what serde writes.

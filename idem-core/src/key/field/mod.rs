@@ -8,6 +8,7 @@ mod decimal;
 mod display;
 mod integer_text;
 mod recursive;
+pub mod refused;
 mod scalar;
 mod set;
 mod text;
@@ -70,12 +71,9 @@ use super::canonical::{CanonicalError, CanonicalWriter, Elements, Members, Mode}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no stable identity, so it cannot be part of a key",
     label = "not allowed in a key",
-    note = "a float: use integer minor units (cents) or a decimal string",
-    note = "a `SystemTime`, `Instant`, `chrono::DateTime` or `jiff::Timestamp`: use the id of the event it belongs to, or a civil date",
-    note = "a `HashMap` or `HashSet`: use a `BTreeMap` or `BTreeSet`, which have an order, or `#[key(set)]` on the field",
-    note = "bytes: use `Digest::of(bytes)`; a 128-bit integer: `#[key(text)]` on the field, or a `Uuid`",
-    note = "a type of your own: add `#[derive(KeyField)]` to it; an id type of another crate: `#[key(display)]` on the field",
-    note = "text that a model writes: leave it out of the key, it is `#[transient]`"
+    note = "a type of your own: add `#[derive(KeyField)]` to it",
+    note = "an id type of another crate: mark the field `#[key(display)]` to have it as text in the key",
+    note = "what is new on each attempt, such as a time or text that a model writes: mark the field `#[transient]`"
 )]
 pub trait KeyField<M = Native> {
     /// How the values are written, as far as the type tells it. What a pinned key sees of this type.
@@ -126,11 +124,12 @@ pub struct Single;
 #[diagnostic::on_unimplemented(
     message = "a row of bytes has no one JSON form, so it cannot be part of a key",
     label = "bytes are not allowed in a key",
-    note = "use `Digest::of(bytes)` for content, a `String` for text and a `Uuid` for an identifier",
-    note = "an adapter crate implements `ElementMarker` for its own marker"
+    note = "use `Digest::of(bytes)` for content, a `String` for text and a `Uuid` for an identifier"
 )]
 pub trait ElementMarker {}
 
+// A message about a row of bytes would list all of these.
+#[diagnostic::do_not_recommend]
 impl ElementMarker for Native {}
 
 /// Returns the subject of an effect as text: a string as it is, another value in canonical form, `None` for `None`.

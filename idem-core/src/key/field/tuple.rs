@@ -8,7 +8,7 @@ macro_rules! tuples {
     ($(($($element:ident $marker:ident $index:tt),+))*) => {
         $(
             impl<$($element: KeyField<$marker>, $marker),+> KeyField<($($marker,)+)> for ($($element,)+) {
-                const SHAPE: Shape = Shape::tuple(&[$($element::SHAPE),+]);
+                const SHAPE: Shape = Shape::tuple([$($element::SHAPE),+]);
 
                 fn write(&self, out: &mut CanonicalWriter) -> Result<(), CanonicalError> {
                     out.array(|elements| {
@@ -18,6 +18,7 @@ macro_rules! tuples {
                 }
             }
 
+            #[diagnostic::do_not_recommend]
             impl<$($marker),+> ElementMarker for ($($marker,)+) {}
         )*
     };
