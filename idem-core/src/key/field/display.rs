@@ -38,6 +38,8 @@ pub struct Itself;
 #[derive(Clone, Copy, Debug)]
 pub struct InOption;
 
+// So that a message is about this trait.
+#[diagnostic::do_not_recommend]
 impl<T: Display + ?Sized> KeyDisplay<Itself> for T {
     const SHAPE: Shape = Shape::text();
 
@@ -50,6 +52,7 @@ impl<T: Display + ?Sized> KeyDisplay<Itself> for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Display> KeyDisplay<InOption> for Option<T> {
     const SHAPE: Shape = Shape::optional(Shape::text());
 

@@ -1,7 +1,7 @@
 //! Types without a stable identity, each with a message that says what to use instead.
 //!
 //! An implementation under a condition that never holds makes the compiler tell the condition's own message, rather
-//! than one that has to fit every type. The conditions are about [`Key`] and not about the type itself, because the
+//! than one that has to fit every type. The conditions are about [`AnyKey`] and not about the type itself, because the
 //! compiler prefers the message of `KeyField` for that; the lifetime keeps it from refusing them outright. They are
 //! written without a macro, which messages would show.
 
@@ -14,15 +14,15 @@ use crate::key::canonical::{CanonicalError, CanonicalErrorKind, CanonicalWriter}
 
 /// What the types are refused in.
 #[derive(Clone, Copy, Debug)]
-pub struct Key<'k>(PhantomData<&'k ()>);
+pub struct AnyKey<'k>(PhantomData<&'k ()>);
 
 /// Marks the implementations for types that are refused.
 #[derive(Clone, Copy, Debug)]
-pub struct Refused<'k>(PhantomData<&'k ()>);
+pub struct NotInKeys<'k>(PhantomData<&'k ()>);
 
 // So that a row of them is told about once.
 #[diagnostic::do_not_recommend]
-impl ElementMarker for Refused<'_> {}
+impl ElementMarker for NotInKeys<'_> {}
 
 fn never() -> Result<(), CanonicalError> {
     Err(CanonicalError::new(
@@ -40,9 +40,9 @@ fn never() -> Result<(), CanonicalError> {
 pub trait HoldsFloats<T: ?Sized> {}
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for f32
+impl<'k> KeyField<NotInKeys<'k>> for f32
 where
-    Key<'k>: HoldsFloats<f32>,
+    AnyKey<'k>: HoldsFloats<f32>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -50,9 +50,9 @@ where
 }
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for f64
+impl<'k> KeyField<NotInKeys<'k>> for f64
 where
-    Key<'k>: HoldsFloats<f64>,
+    AnyKey<'k>: HoldsFloats<f64>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -69,9 +69,9 @@ where
 pub trait HoldsInstants<T: ?Sized> {}
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for SystemTime
+impl<'k> KeyField<NotInKeys<'k>> for SystemTime
 where
-    Key<'k>: HoldsInstants<SystemTime>,
+    AnyKey<'k>: HoldsInstants<SystemTime>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -79,9 +79,9 @@ where
 }
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for Instant
+impl<'k> KeyField<NotInKeys<'k>> for Instant
 where
-    Key<'k>: HoldsInstants<Instant>,
+    AnyKey<'k>: HoldsInstants<Instant>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -97,9 +97,9 @@ where
 pub trait HoldsHashSets<T: ?Sized> {}
 
 #[doc(hidden)]
-impl<'k, T, S> KeyField<Refused<'k>> for HashSet<T, S>
+impl<'k, T, S> KeyField<NotInKeys<'k>> for HashSet<T, S>
 where
-    Key<'k>: HoldsHashSets<HashSet<T, S>>,
+    AnyKey<'k>: HoldsHashSets<HashSet<T, S>>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -115,9 +115,9 @@ where
 pub trait HoldsHashMaps<T: ?Sized> {}
 
 #[doc(hidden)]
-impl<'k, K, V, S> KeyField<Refused<'k>> for HashMap<K, V, S>
+impl<'k, K, V, S> KeyField<NotInKeys<'k>> for HashMap<K, V, S>
 where
-    Key<'k>: HoldsHashMaps<HashMap<K, V, S>>,
+    AnyKey<'k>: HoldsHashMaps<HashMap<K, V, S>>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -133,9 +133,9 @@ where
 pub trait HoldsWideIntegers<T: ?Sized> {}
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for i128
+impl<'k> KeyField<NotInKeys<'k>> for i128
 where
-    Key<'k>: HoldsWideIntegers<i128>,
+    AnyKey<'k>: HoldsWideIntegers<i128>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -143,9 +143,9 @@ where
 }
 
 #[doc(hidden)]
-impl<'k> KeyField<Refused<'k>> for u128
+impl<'k> KeyField<NotInKeys<'k>> for u128
 where
-    Key<'k>: HoldsWideIntegers<u128>,
+    AnyKey<'k>: HoldsWideIntegers<u128>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
@@ -164,7 +164,7 @@ pub trait HoldsBytes<T: ?Sized> {}
 #[doc(hidden)]
 impl KeyField<Native> for u8
 where
-    for<'k> Key<'k>: HoldsBytes<u8>,
+    for<'k> AnyKey<'k>: HoldsBytes<u8>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()

@@ -4,6 +4,7 @@ mod attribute;
 mod cases;
 mod inputs;
 mod laws;
+mod macro_cases;
 mod rejects;
 mod serializer;
 mod typed;
