@@ -2,7 +2,7 @@
 
 use idem::{IdempotentFields, KeyField, idempotent};
 
-#[idempotent(action = "refund.issue", key = [case_id, refund_no], tenant = none, pin = "00000000")]
+#[idempotent(action = "refund.issue", key = [case_id, refund_no], tenant = none, pin = "454fd84d")]
 struct IssueRefund {
     case_id: String,
     refund_no: u32,
@@ -13,7 +13,7 @@ mod moved {
 
     // Another order, aliases, other types of the same form, and more payload: the same key.
     #[idem::idempotent(
-        pin = "00000000",
+        pin = "454fd84d",
         tenant = none,
         key = [refund_no, case],
         action = "refund.issue",
@@ -36,7 +36,7 @@ struct Line {
     serial: u128,
 }
 
-#[idempotent(tenant = none, pin = "00000000")]
+#[idempotent(tenant = none, pin = "9323574d")]
 enum Command {
     #[idempotent(action = "order.place", key = [lines])]
     Place { lines: Vec<Line> },
@@ -45,7 +45,7 @@ enum Command {
 }
 
 fn main() {
-    assert_eq!(IssueRefund::KEY_SCHEMA.to_string(), "00000000");
+    assert_eq!(IssueRefund::KEY_SCHEMA.to_string(), "454fd84d");
     assert_eq!(IssueRefund::KEY_SCHEMA, moved::IssueRefund::<'_>::KEY_SCHEMA);
-    assert_eq!(Command::KEY_SCHEMA.to_string(), "00000000");
+    assert_eq!(Command::KEY_SCHEMA.to_string(), "9323574d");
 }
