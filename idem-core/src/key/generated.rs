@@ -1,12 +1,12 @@
 //! Text that a model writes.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
+use super::refused::{AnyKey, NotInKeys};
 use super::{KeyField, Shape};
 
 /// A value that a model words: a rationale, a summary, an e-mail's body. It can never be part of a key, because the next
@@ -58,11 +58,7 @@ impl<T> From<T> for Generated<T> {
     }
 }
 
-impl<T: fmt::Display> fmt::Display for Generated<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+// No `Display`: `#[key(display)]` would take it for an id.
 
 impl<T: fmt::Debug> fmt::Debug for Generated<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,18 +66,19 @@ impl<T: fmt::Debug> fmt::Debug for Generated<T> {
     }
 }
 
-/// What no [`Generated`] is. It exists for its message: the impl below is never usable, and the compiler says why.
+/// Holds for no type. It exists for its message, as those in [`refused`](super::refused).
 #[diagnostic::on_unimplemented(
     message = "what a model writes cannot be part of a key: it is another text on every attempt",
     label = "written by a model",
     note = "mark the field `#[transient]`, or leave it in the payload if another text shall be refused",
     note = "put what the text is about into the key: the case, the campaign and the recipient, the run and the step"
 )]
-pub trait SameOnEveryAttempt {}
+pub trait HoldsGenerated<T> {}
 
-impl<T> KeyField<PhantomData<T>> for Generated<T>
+#[doc(hidden)]
+impl<'k, T> KeyField<NotInKeys<'k>> for Generated<T>
 where
-    Self: SameOnEveryAttempt,
+    AnyKey<'k>: HoldsGenerated<T>,
 {
     const SHAPE: Shape = Shape::opaque();
 

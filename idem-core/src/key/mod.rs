@@ -35,7 +35,9 @@ pub use self::field::{
 #[doc(hidden)]
 pub use self::field::{Recursive, refused};
 pub use self::fingerprint::Fingerprint;
-pub use self::generated::{Generated, SameOnEveryAttempt};
+pub use self::generated::Generated;
+#[doc(hidden)]
+pub use self::generated::HoldsGenerated;
 pub use self::idempotency_key::IdempotencyKey;
 pub use self::idempotent::{FromCall, FromType, Idempotent, IdempotentFields, TenantField, TenantKnown, TenantSource};
 pub use self::model::Model;

@@ -50,6 +50,7 @@ fn identity<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form) -> Identity<'a> {
     // In the order in which they stand in the source.
     for field in kept() {
         serde::key_field(cx, field);
+        spelling::display_is_of_no_float(cx, field);
         if form.style == Style::Named {
             name_is_stable(cx, field);
         }
@@ -73,7 +74,7 @@ fn container(cx: &Ctxt, item: &Item, form: &Form) {
         cx.error_at(
             *span,
             format!(
-                "`serde(tag)` gives struct `{}` a member on the wire that it has not in a key\nhelp: take it off, or add a field with that name and value",
+                "`serde(tag)` puts a member on the wire that struct `{}` does not have in a key\nhelp: take it off, or make it a field of its own",
                 item.ident
             ),
         );

@@ -161,6 +161,7 @@ fn plan<'a>(cx: &Ctxt, item: &'a Item, form: &'a Form, options: &Options<'_>) ->
     // In the order in which they stand in the source.
     for field in &form.fields {
         let is_in = |class: &[&Field]| class.iter().any(|it| std::ptr::eq(*it, field));
+        spelling::display_is_of_no_float(cx, field);
         if is_in(&plan.key) {
             serde::key_field(cx, field);
         } else if is_in(&plan.payload) {

@@ -1,6 +1,7 @@
 //! `#[key(text)]`, `#[key(set)]` and `#[key(display)]`: how a field is written in a key.
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 
 use crate::ast::{Field, Form, Item, Spelling};
 use crate::ctxt::Ctxt;
@@ -37,6 +38,30 @@ pub(super) fn has_an_effect(cx: &Ctxt, plan: &Plan<'_>) {
             );
         }
     }
+}
+
+/// Its `Display` does not make a float the same on two attempts.
+pub(super) fn display_is_of_no_float(cx: &Ctxt, field: &Field) {
+    let Some((Spelling::Display, _)) = field.marks.spelling else {
+        return;
+    };
+    if let Some(float) = float(field.ty.to_token_stream()) {
+        cx.error(
+            &float,
+            format!(
+                "`#[{KEY}(display)]` is for ids, and `{}` is a float, which two attempts may compute differently\nhelp: use integer minor units (cents), or a decimal string",
+                field.name()
+            ),
+        );
+    }
+}
+
+fn float(tokens: TokenStream) -> Option<Ident> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ident == "f32" || ident == "f64" => Some(ident),
+        TokenTree::Group(group) => float(group.stream()),
+        _ => None,
+    })
 }
 
 /// Says whether the key states its own form of the field, whatever serde is told to send.

@@ -700,6 +700,6 @@ fn a_tag_is_no_second_member() {
                 a: u8,
             }
         )),
-        "`serde(tag)` gives struct `A` a member",
+        "`serde(tag)` puts a member on the wire",
     );
 }

@@ -5,6 +5,31 @@
 //! compiler prefers the message of `KeyField` for that; the lifetime keeps it from refusing them outright. They are
 //! written without a macro, which messages would show.
 
+#![cfg_attr(
+    feature = "chrono",
+    doc = "
+```compile_fail,E0277
+fn key<M, T: idem_core::KeyField<M>>() {}
+key::<_, chrono::DateTime<chrono::Utc>>();
+```"
+)]
+#![cfg_attr(
+    feature = "jiff",
+    doc = "
+```compile_fail,E0277
+fn key<M, T: idem_core::KeyField<M>>() {}
+key::<_, jiff::Timestamp>();
+```"
+)]
+#![cfg_attr(
+    feature = "time",
+    doc = "
+```compile_fail,E0277
+fn key<M, T: idem_core::KeyField<M>>() {}
+key::<_, Option<time::OffsetDateTime>>();
+```"
+)]
+
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::time::{Instant, SystemTime};
@@ -82,6 +107,50 @@ where
 impl<'k> KeyField<NotInKeys<'k>> for Instant
 where
     AnyKey<'k>: HoldsInstants<Instant>,
+{
+    fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+        never()
+    }
+}
+
+#[cfg(feature = "chrono")]
+#[doc(hidden)]
+impl<'k, Z: chrono::TimeZone> KeyField<NotInKeys<'k>> for chrono::DateTime<Z>
+where
+    AnyKey<'k>: HoldsInstants<chrono::DateTime<Z>>,
+{
+    fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+        never()
+    }
+}
+
+#[cfg(feature = "jiff")]
+#[doc(hidden)]
+impl<'k> KeyField<NotInKeys<'k>> for jiff::Timestamp
+where
+    AnyKey<'k>: HoldsInstants<jiff::Timestamp>,
+{
+    fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+        never()
+    }
+}
+
+#[cfg(feature = "jiff")]
+#[doc(hidden)]
+impl<'k> KeyField<NotInKeys<'k>> for jiff::Zoned
+where
+    AnyKey<'k>: HoldsInstants<jiff::Zoned>,
+{
+    fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
+        never()
+    }
+}
+
+#[cfg(feature = "time")]
+#[doc(hidden)]
+impl<'k> KeyField<NotInKeys<'k>> for time::OffsetDateTime
+where
+    AnyKey<'k>: HoldsInstants<time::OffsetDateTime>,
 {
     fn write(&self, _: &mut CanonicalWriter) -> Result<(), CanonicalError> {
         never()
