@@ -15,7 +15,7 @@ fn preimage(input: &impl Idempotent) -> String {
 }
 
 fn key(input: &impl Idempotent) -> IdempotencyKey {
-    IdempotencyKey::derive(input).unwrap()
+    idem::derive(input, None).unwrap().key
 }
 
 fn fingerprint(input: &impl Idempotent) -> Fingerprint {
@@ -305,7 +305,7 @@ fn b08_a_hash_set_in_a_key_is_sorted_when_it_says_so_and_vectors_are_not() {
                 Nested(Some(turned().zip(0..).map(|(name, _)| (1, name)).collect())),
                 Nested(None),
             ],
-            steps: steps.map(Step).to_vec(),
+            steps: steps.map(Step).into(),
             payload: turned().map(|name| (name, 1)).collect(),
         }
     };
