@@ -138,6 +138,11 @@ pub trait TenantField {
     }
 
     #[doc(hidden)]
+    fn __written(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+        out.__tenant(written, self.tenant_text())
+    }
+
+    #[doc(hidden)]
     fn __member(&self, name: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
         out.tenant(name, self.tenant_text())
     }

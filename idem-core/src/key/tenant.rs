@@ -82,7 +82,7 @@ fn fault(text: &str) -> Option<&'static str> {
         }
         _ if !text
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) =>
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'_' | b'-')) =>
         {
             Some(
                 "a tenant holds a character other than `A-Z a-z 0-9 . _ -`: use `Tenant::opaque` for an e-mail address, \

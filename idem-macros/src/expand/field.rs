@@ -32,7 +32,10 @@ impl InKey {
 
     pub(super) fn member(&self, wire: &str) -> TokenStream {
         let Self { ty, value } = self;
-        quote!(<#ty as __idem::Key<_>>::__member(#value, #wire, __idem_out))
+        match written(wire) {
+            Some(written) => quote!(<#ty as __idem::Key<_>>::__written(#value, #written, __idem_out)),
+            None => quote!(<#ty as __idem::Key<_>>::__member(#value, #wire, __idem_out)),
+        }
     }
 
     pub(super) fn element(&self) -> TokenStream {
@@ -79,6 +82,12 @@ pub(super) fn bind(bounds: &mut Bounds, field: &Field) {
             bounds.demand(inside_option(ty).unwrap_or(ty), &quote!(::core::fmt::Display));
         }
     }
+}
+
+/// The name of a member as it stands in an object, if it needs no escape.
+pub(super) fn written(wire: &str) -> Option<String> {
+    let is_plain = !wire.contains(|c: char| c < ' ' || c == '"' || c == '\\');
+    is_plain.then(|| format!(",\"{wire}\":"))
 }
 
 /// An `Option` has no `Display` of its own.

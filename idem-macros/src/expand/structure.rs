@@ -5,7 +5,7 @@ use quote::quote;
 use syn::LitStr;
 
 use super::bounds::Bounds;
-use super::field::{self, InKey};
+use super::field::{self, InKey, written};
 use super::{binding, schema, sequence};
 use crate::ast::{Body, Field, Item};
 use crate::plan::{Plan, TenantPlan};
@@ -130,15 +130,22 @@ impl<'a> Writer<'a> {
 
     fn tenant_member(&self, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
-        quote!(<#ty as __idem::TenantField>::__member(#value, #wire, __idem_out))
+        match written(wire) {
+            Some(written) => quote!(<#ty as __idem::TenantField>::__written(#value, #written, __idem_out)),
+            None => quote!(<#ty as __idem::TenantField>::__member(#value, #wire, __idem_out)),
+        }
     }
 
     /// The type is spelled out, and the method has the place of the field's name, so that a message points at the
     /// user's own tokens.
     fn value_member(&self, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
-        let method = Ident::new("value", field.span());
-        quote!(__idem_out.#method::<#ty>(#wire, #value))
+        let (method, name) = match written(wire) {
+            Some(written) => ("__value", written),
+            None => ("value", wire.clone()),
+        };
+        let method = Ident::new(method, field.span());
+        quote!(__idem_out.#method::<#ty>(#name, #value))
     }
 
     fn basis(&self) -> Option<TokenStream> {

@@ -80,6 +80,56 @@ impl<'w> Members<'w> {
         self.optional(name, |writer| value.serialize(Serializer::field(writer)))
     }
 
+    // What generated code calls: a name that needs no escape, written as it stands in an object, `,"name":`.
+
+    #[doc(hidden)]
+    pub fn __key<M, T: KeyField<M> + ?Sized>(&mut self, written: &'static str, value: &T) -> Written {
+        let is_absent = value.is_absent();
+        if is_absent && !self.writer.complete {
+            self.absent.push(plain(written));
+            return Ok(());
+        }
+        let before = self.writer.leaves;
+        self.written(written, false, |writer| match is_absent {
+            true => Err(absent()),
+            false => value.write(writer),
+        })?;
+        self.is_anchored |= self.writer.leaves > before;
+        Ok(())
+    }
+
+    #[doc(hidden)]
+    pub fn __tenant(&mut self, written: &'static str, tenant: &str) -> Written {
+        self.written(written, false, |writer| writer.string(tenant))
+    }
+
+    #[doc(hidden)]
+    pub fn __value<T: Serialize + ?Sized>(&mut self, written: &'static str, value: &T) -> Written {
+        self.written(written, true, |writer| value.serialize(Serializer::field(writer)))
+    }
+
+    /// Writes a member; one that `may_lack` its value is taken back when none was written.
+    #[inline]
+    fn written(
+        &mut self,
+        written: &'static str,
+        may_lack: bool,
+        write: impl FnOnce(&mut CanonicalWriter) -> Written,
+    ) -> Written {
+        let mut done = self.writer.open_written(&mut self.object, written);
+        if done.is_ok() {
+            done = write(self.writer);
+        }
+        if done.is_ok() {
+            if may_lack && self.writer.vacant {
+                self.writer.abandon_member(&self.object);
+                return Ok(());
+            }
+            done = self.writer.close_member(&self.object);
+        }
+        done.map_err(|error| error.within_member(plain(written)))
+    }
+
     pub(crate) fn open(writer: &'w mut CanonicalWriter) -> Result<Self, CanonicalError> {
         let object = writer.open_object()?;
         Ok(Self {
@@ -259,6 +309,16 @@ impl<'w> Elements<'w> {
     }
 }
 
+/// The name in `,"name":`.
+#[cold]
+fn plain(written: &'static str) -> &'static str {
+    written
+        .strip_prefix(",\"")
+        .and_then(|rest| rest.strip_suffix("\":"))
+        .unwrap_or(written)
+}
+
+#[cold]
 pub(crate) fn absent() -> CanonicalError {
     CanonicalError::new(
         CanonicalErrorKind::Absent,

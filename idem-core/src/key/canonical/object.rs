@@ -50,7 +50,6 @@ impl CanonicalWriter {
         if self.vacant || self.depth != object.depth {
             return Err(misuse("a member was begun before the last one was written to its end"));
         }
-        self.buffer.reserve(name.len() + 4);
         if self.members.len() > object.first {
             self.buffer.push(b',');
         }
@@ -61,6 +60,22 @@ impl CanonicalWriter {
         self.begun(object, start, name_end, escaped)
     }
 
+    /// Writes a name as generated code has it, `,"name":` without escapes; a value is due after it.
+    #[inline]
+    pub(super) fn open_written(&mut self, object: &mut Object, written: &'static str) -> Written {
+        if self.vacant || self.depth != object.depth {
+            return Err(misuse("a member was begun before the last one was written to its end"));
+        }
+        let written = written.as_bytes();
+        let comma = usize::from(self.members.len() > object.first);
+        let start = self.buffer.len() + comma;
+        self.buffer
+            .extend_from_slice(written.get(1 - comma..).unwrap_or_default());
+        let name_end = self.buffer.len() - 1;
+        self.begun(object, start, name_end, false)
+    }
+
+    #[inline]
     fn begun(&mut self, object: &mut Object, start: usize, name_end: usize, escaped: bool) -> Written {
         let member = Member {
             start,
@@ -71,6 +86,7 @@ impl CanonicalWriter {
         };
         if object.sorted
             && let Some(last) = self.members[object.first..].last()
+            && !self.is_plainly_less(last, &member)
         {
             match self.compare(last, &member) {
                 Ordering::Less => {}
@@ -156,15 +172,17 @@ impl CanonicalWriter {
         Ok(())
     }
 
+    /// Whether the first characters, both ASCII and none of them `\\` or the closing quote, already tell that a name is
+    /// less than another.
+    #[inline]
+    fn is_plainly_less(&self, a: &Member, b: &Member) -> bool {
+        let (left, right) = (self.buffer[a.start + 1], self.buffer[b.start + 1]);
+        left < right && left > b'"' && right < 0x80 && left != b'\\' && right != b'\\'
+    }
+
     /// Orders two names by their UTF-16 code units.
     fn compare(&self, a: &Member, b: &Member) -> Ordering {
         let (left, right) = (self.name_bytes(a), self.name_bytes(b));
-        if let ([x, ..], [y, ..]) = (left, right)
-            && x != y
-            && !(a.escaped || b.escaped)
-        {
-            return weight(*x).cmp(&weight(*y));
-        }
         match a.escaped || b.escaped {
             false => left
                 .iter()

@@ -100,6 +100,11 @@ pub trait KeyField<M = Native> {
     }
 
     #[doc(hidden)]
+    fn __written(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+        out.__key(written, self)
+    }
+
+    #[doc(hidden)]
     fn __element(&self, out: &mut Elements<'_>) -> Result<(), CanonicalError> {
         out.key(self)
     }
