@@ -26,7 +26,7 @@ impl Variant {
 
     fn close(self, writer: &mut CanonicalWriter) -> Written {
         writer.close_member(&self.object)?;
-        writer.close_object(self.object)
+        writer.close_object(&self.object)
     }
 }
 

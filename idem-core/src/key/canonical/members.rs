@@ -17,7 +17,6 @@ use crate::key::{KeyDisplay, KeyField, KeySet, KeyText};
 pub struct Members<'w> {
     writer: &'w mut CanonicalWriter,
     object: Object,
-    absent: Vec<&'static str>,
     is_anchored: bool,
 }
 
@@ -29,7 +28,7 @@ impl<'w> Members<'w> {
     /// When the value is refused, the name stands already, or the field is absent where none may be.
     pub fn key<M, T: KeyField<M> + ?Sized>(&mut self, name: &'static str, value: &T) -> Written {
         if value.is_absent() && !self.writer.complete {
-            self.absent.push(name);
+            self.lacks(name);
             return Ok(());
         }
         self.entry(name, value)
@@ -86,7 +85,7 @@ impl<'w> Members<'w> {
     pub fn __key<M, T: KeyField<M> + ?Sized>(&mut self, written: &'static str, value: &T) -> Written {
         let is_absent = value.is_absent();
         if is_absent && !self.writer.complete {
-            self.absent.push(plain(written));
+            self.lacks(plain(written));
             return Ok(());
         }
         let before = self.writer.leaves;
@@ -135,19 +134,24 @@ impl<'w> Members<'w> {
         Ok(Self {
             writer,
             object,
-            absent: Vec::new(),
             is_anchored: false,
         })
     }
 
     pub(crate) fn close(self) -> Result<&'w mut CanonicalWriter, CanonicalError> {
-        self.writer.close_object(self.object)?;
+        self.writer.close_object(&self.object)?;
         Ok(self.writer)
     }
 
     /// Returns the names of the key fields that are absent.
     pub(crate) fn absent(&self) -> &[&'static str] {
-        &self.absent
+        &self.writer.absent
+    }
+
+    fn lacks(&mut self, name: &'static str) {
+        if self.writer.depth == 1 {
+            self.writer.absent.push(name);
+        }
     }
 
     /// Returns whether a key field has a value. An object whose own fields are all absent is none.
@@ -217,7 +221,7 @@ impl<'w> Members<'w> {
 #[derive(Debug)]
 pub struct Elements<'w> {
     writer: &'w mut CanonicalWriter,
-    depth: usize,
+    depth: u8,
     index: usize,
 }
 

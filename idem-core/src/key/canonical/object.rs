@@ -6,41 +6,59 @@ use super::text::unescaped;
 use super::writer::{CanonicalWriter, misuse};
 use super::{CanonicalError, CanonicalErrorKind, Written};
 
-/// An object being written.
+/// An object being written. It is small because serde moves it about. Positions are of the buffer and of the writer's
+/// stack of members; the limit on a form's size keeps both far below the range of a `u32`.
 #[derive(Debug)]
 pub(super) struct Object {
     /// Where its first byte after the bracket is.
-    start: usize,
+    start: u32,
     /// Its first member in the writer's stack.
-    first: usize,
+    first: u32,
     /// The member begun last, in the same stack.
-    last: usize,
-    depth: usize,
+    last: u32,
+    depth: u8,
     sorted: bool,
+    /// The first byte of the name given last.
+    lead: u8,
 }
 
 /// A member in the buffer: its bytes from the name's opening quote to the end of the value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    start: usize,
-    name_end: usize,
-    end: usize,
-    position: Option<usize>,
+    start: u32,
+    name_end: u32,
+    end: u32,
+    /// Where in the text it was read from, or the largest number.
+    position: u32,
     /// Whether the name has escapes, so that its bytes are not yet what is compared.
     escaped: bool,
+}
+
+impl Member {
+    #[inline]
+    fn new(start: usize, name_end: usize, escaped: bool, position: u32) -> Self {
+        Self {
+            start: start as u32,
+            name_end: name_end as u32,
+            end: name_end as u32,
+            position,
+            escaped,
+        }
+    }
 }
 
 impl CanonicalWriter {
     #[inline]
     pub(super) fn open_object(&mut self) -> Result<Object, CanonicalError> {
         self.open(b'{')?;
-        let first = self.members.len();
+        let first = self.members.len() as u32;
         Ok(Object {
-            start: self.buffer.len(),
+            start: self.buffer.len() as u32,
             first,
             last: first,
             depth: self.depth,
             sorted: true,
+            lead: 0,
         })
     }
 
@@ -50,14 +68,15 @@ impl CanonicalWriter {
         if self.vacant || self.depth != object.depth {
             return Err(misuse("a member was begun before the last one was written to its end"));
         }
-        if self.members.len() > object.first {
+        if self.members.len() > object.first as usize {
             self.buffer.push(b',');
         }
         let start = self.buffer.len();
         let escaped = self.quoted(name)?;
         let name_end = self.buffer.len();
         self.buffer.push(b':');
-        self.begun(object, start, name_end, escaped)
+        let lead = name.as_bytes().first().copied().unwrap_or(b'"');
+        self.begun(object, start, name_end, escaped, lead)
     }
 
     /// Writes a name as generated code has it, `,"name":` without escapes; a value is due after it.
@@ -67,36 +86,37 @@ impl CanonicalWriter {
             return Err(misuse("a member was begun before the last one was written to its end"));
         }
         let written = written.as_bytes();
-        let comma = usize::from(self.members.len() > object.first);
+        let comma = usize::from(self.members.len() > object.first as usize);
         let start = self.buffer.len() + comma;
         self.buffer
             .extend_from_slice(written.get(1 - comma..).unwrap_or_default());
         let name_end = self.buffer.len() - 1;
-        self.begun(object, start, name_end, false)
+        let lead = written.get(2).copied().unwrap_or(b'"');
+        self.begun(object, start, name_end, false, lead)
     }
 
     #[inline]
-    fn begun(&mut self, object: &mut Object, start: usize, name_end: usize, escaped: bool) -> Written {
-        let member = Member {
-            start,
-            name_end,
-            end: name_end,
-            escaped,
-            position: self.position,
-        };
-        if object.sorted
-            && let Some(last) = self.members[object.first..].last()
-            && !self.is_plainly_less(last, &member)
-        {
-            match self.compare(last, &member) {
+    fn begun(&mut self, object: &mut Object, start: usize, name_end: usize, escaped: bool, lead: u8) -> Written {
+        let before = std::mem::replace(&mut object.lead, lead);
+        if object.sorted && !is_plainly_less(before, lead) {
+            self.place(object, start, name_end, escaped)?;
+        }
+        object.last = self.members.len() as u32;
+        self.members.push(Member::new(start, name_end, escaped, self.position));
+        self.vacant = true;
+        Ok(())
+    }
+
+    /// Sees whether a member stands in order after the one before it.
+    fn place(&self, object: &mut Object, start: usize, name_end: usize, escaped: bool) -> Written {
+        let member = &Member::new(start, name_end, escaped, self.position);
+        if let Some(last) = self.members[object.first as usize..].last() {
+            match self.compare(last, member) {
                 Ordering::Less => {}
-                Ordering::Equal => return Err(self.duplicate(&member)),
+                Ordering::Equal => return Err(self.duplicate(member)),
                 Ordering::Greater => object.sorted = false,
             }
         }
-        object.last = self.members.len();
-        self.members.push(member);
-        self.vacant = true;
         Ok(())
     }
 
@@ -106,7 +126,7 @@ impl CanonicalWriter {
             return Err(misuse("no value was written for the member"));
         }
         if let Some(member) = self.members.last_mut() {
-            member.end = self.buffer.len();
+            member.end = self.buffer.len() as u32;
         }
         if object.sorted && self.depth == 1 {
             self.feed();
@@ -117,67 +137,60 @@ impl CanonicalWriter {
     /// Takes back the member just begun.
     pub(super) fn abandon_member(&mut self, object: &Object) {
         if let Some(member) = self.members.pop() {
-            let comma = usize::from(self.members.len() > object.first);
-            self.buffer.truncate(member.start - comma);
+            let comma = usize::from(self.members.len() > object.first as usize);
+            self.buffer.truncate(member.start as usize - comma);
         }
         self.vacant = false;
     }
 
     #[inline]
-    pub(super) fn close_object(&mut self, object: Object) -> Written {
+    pub(super) fn close_object(&mut self, object: &Object) -> Written {
         if self.vacant || self.depth != object.depth {
             return Err(misuse(
                 "an object was closed before its last member was written to its end",
             ));
         }
         if !object.sorted {
-            self.sort(&object)?;
+            self.sort(object)?;
         }
-        self.members.truncate(object.first);
+        self.members.truncate(object.first as usize);
         self.close(b'}');
         self.check_size(0)
     }
 
     pub(super) fn is_empty(&self, object: &Object) -> bool {
-        self.members.len() == object.first
+        self.members.len() == object.first as usize
     }
 
     /// Returns the name of the object's member begun last, for the path of an error.
     pub(super) fn last_name(&self, object: &Object) -> String {
         self.members
-            .get(object.last)
+            .get(object.last as usize)
             .map(|member| self.name_of(member))
             .unwrap_or_default()
     }
 
     fn sort(&mut self, object: &Object) -> Written {
-        self.unfeed(object.start);
-        let mut members = self.members.split_off(object.first);
+        let start = object.start as usize;
+        self.unfeed(start);
+        let mut members = self.members.split_off(object.first as usize);
         members.sort_by(|a, b| self.compare(a, b));
         if let Some(pair) = members.windows(2).find(|pair| self.compare(&pair[0], &pair[1]).is_eq()) {
             return Err(self.duplicate(&pair[1]).within_member(&self.name_of(&pair[1])));
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        scratch.extend_from_slice(&self.buffer[object.start..]);
-        self.buffer.truncate(object.start);
+        scratch.extend_from_slice(&self.buffer[start..]);
+        self.buffer.truncate(start);
         for (index, member) in members.iter().enumerate() {
             if index > 0 {
                 self.buffer.push(b',');
             }
             self.buffer
-                .extend_from_slice(&scratch[member.start - object.start..member.end - object.start]);
+                .extend_from_slice(&scratch[member.start as usize - start..member.end as usize - start]);
         }
         self.scratch = scratch;
         Ok(())
-    }
-
-    /// Whether the first characters, both ASCII and none of them `\\` or the closing quote, already tell that a name is
-    /// less than another.
-    #[inline]
-    fn is_plainly_less(&self, a: &Member, b: &Member) -> bool {
-        let (left, right) = (self.buffer[a.start + 1], self.buffer[b.start + 1]);
-        left < right && left > b'"' && right < 0x80 && left != b'\\' && right != b'\\'
     }
 
     /// Orders two names by their UTF-16 code units.
@@ -193,7 +206,7 @@ impl CanonicalWriter {
     }
 
     fn name_bytes(&self, member: &Member) -> &[u8] {
-        &self.buffer[member.start + 1..member.name_end - 1]
+        &self.buffer[member.start as usize + 1..member.name_end as usize - 1]
     }
 
     fn name_of(&self, member: &Member) -> String {
@@ -206,11 +219,21 @@ impl CanonicalWriter {
             "the name is given twice in one object, and readers differ in which of them they keep: give it once",
         );
         match member.position {
-            Some(position) => error.at(position),
-            None => error,
+            NOWHERE => error,
+            position => error.at(position as usize),
         }
     }
 }
+
+/// Whether the first characters, both ASCII and neither an escape nor the end of the name, tell already that a name is
+/// less than another.
+#[inline]
+fn is_plainly_less(left: u8, right: u8) -> bool {
+    left < right && left > b'"' && right < 0x80 && left != b'\\' && right != b'\\'
+}
+
+/// The position of a member that was not read from text.
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Makes the order of UTF-8 bytes that of UTF-16 code units.
 ///

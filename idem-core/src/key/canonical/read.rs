@@ -1,6 +1,7 @@
 //! JSON text, read strictly and written in canonical form as it is read.
 
 use super::members::{Elements, Members};
+use super::object::NOWHERE;
 use super::text::SHORT;
 use super::writer::CanonicalWriter;
 use super::{CanonicalError, CanonicalErrorKind, Written};
@@ -72,7 +73,7 @@ impl<'t> Reader<'t> {
     fn object(&mut self, writer: &mut CanonicalWriter) -> Written {
         let mut members = Members::open(writer)?;
         self.members(&mut members)?;
-        members.close()?.position = None;
+        members.close()?.position = NOWHERE;
         Ok(())
     }
 
@@ -97,7 +98,7 @@ impl<'t> Reader<'t> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a name in double quotes"));
         }
-        members.writer().position = Some(self.at);
+        members.writer().position = u32::try_from(self.at).unwrap_or(NOWHERE);
         let name = self.string()?;
         members.member(&name, |writer| {
             self.skip_space();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::members::{Elements, Members};
-use super::object::Member;
+use super::object::{Member, NOWHERE};
 use super::serialize::Serializer;
 use super::{CanonicalError, CanonicalErrorKind, MAX_BYTES, MAX_DEPTH, Mode, Written};
 use crate::key::KeyField;
@@ -35,19 +35,21 @@ pub struct CanonicalWriter {
     pub(super) base: usize,
     pub(super) mode: Mode,
     /// The containers that are open.
-    pub(super) depth: usize,
+    pub(super) depth: u8,
     /// Whether a value is due. It makes a malformed form impossible, whatever a foreign implementation does.
     pub(super) vacant: bool,
     /// The members of all open objects, innermost last.
     pub(super) members: Vec<Member>,
     pub(super) scratch: Vec<u8>,
     /// Where in the text being read the next member begins.
-    pub(super) position: Option<usize>,
+    pub(super) position: u32,
     /// The values so far that say something: all but `null` and objects, which say what their members say.
     pub(super) leaves: usize,
     /// Whether `None` is refused, as in a `once_per` place.
     pub(super) complete: bool,
     pub(super) stream: Option<Blocks>,
+    /// The key fields of the outermost object that are absent.
+    pub(super) absent: Vec<&'static str>,
 }
 
 impl CanonicalWriter {
@@ -65,10 +67,11 @@ impl CanonicalWriter {
             vacant: true,
             members: Vec::new(),
             scratch: Vec::new(),
-            position: None,
+            position: NOWHERE,
             leaves: 0,
             complete: false,
             stream: None,
+            absent: Vec::new(),
         }
     }
 
@@ -232,7 +235,7 @@ impl CanonicalWriter {
 
     pub(super) fn open(&mut self, bracket: u8) -> Written {
         self.occupy()?;
-        if self.depth == MAX_DEPTH {
+        if usize::from(self.depth) == MAX_DEPTH {
             return Err(CanonicalError::new(
                 CanonicalErrorKind::TooDeep,
                 format!(
