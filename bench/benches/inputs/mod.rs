@@ -27,7 +27,7 @@ pub fn flat() -> IssueRefund {
         currency: "EUR".into(),
         merchant_account: "urn:merchant:de:4711-0042".into(),
         statement_text: "Refund for order 7781-A".into(),
-        reason: "The parcel was delivered on the third attempt, two of five items were broken, and the customer sent photographs of the box, the padding and both broken items on the same day, as the policy asks.".into(),
+        reason: "The parcel was delivered on the third attempt, two of five items were broken, and the customer sent photographs of the box, the padding and both broken items on the same day, as the policy of the shop asks for.".into(),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Content by its SHA-256.
 
 use std::fmt;
-use std::slice;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sha2::digest::generic_array::GenericArray;
-use sha2::{Digest as _, Sha256, compress256};
+use sha2::block_api::compress256;
+use sha2::{Digest as _, Sha256};
 
 use super::canonical::{CanonicalError, CanonicalWriter};
 use super::{KeyError, KeyField, Shape};
@@ -35,6 +34,26 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
+    /// Computes the digest of a form, which is short. It drives the block function itself, because what a general hasher
+    /// does around it costs as much as a block.
+    pub(crate) fn of_form(form: &[u8]) -> Self {
+        let mut state = INITIAL;
+        let (blocks, rest) = form.as_chunks();
+        compress256(&mut state, blocks);
+        let mut last = [[0; BLOCK]; 2];
+        last[0][..rest.len()].copy_from_slice(rest);
+        last[0][rest.len()] = 0x80;
+        // The length in bits takes the last 8 bytes.
+        let count = 1 + usize::from(rest.len() >= BLOCK - 8);
+        last[count - 1][BLOCK - 8..].copy_from_slice(&(form.len() as u64 * 8).to_be_bytes());
+        compress256(&mut state, &last[..count]);
+        let mut digest = [0; 32];
+        for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
+            *bytes = word.to_be_bytes();
+        }
+        Self(digest)
+    }
+
     /// Takes a SHA-256 computed elsewhere.
     pub const fn from_bytes(sha256: [u8; 32]) -> Self {
         Self(sha256)
@@ -59,59 +78,6 @@ impl Digest {
         }
         // Hex digits are ASCII, so this never falls back.
         std::str::from_utf8(buffer).unwrap_or_default()
-    }
-}
-
-/// SHA-256 of a buffer that grows: whole blocks are hashed as soon as they stand.
-///
-/// It drives the block function itself, because it hashes many short forms, and a general hasher's own buffer costs as
-/// much as a block.
-#[derive(Clone, Debug)]
-pub(crate) struct Blocks {
-    state: [u32; 8],
-    hashed: usize,
-}
-
-impl Blocks {
-    pub(crate) const fn new() -> Self {
-        Self {
-            state: INITIAL,
-            hashed: 0,
-        }
-    }
-
-    /// Returns how many bytes are hashed.
-    pub(crate) const fn hashed(&self) -> usize {
-        self.hashed
-    }
-
-    /// Hashes the whole blocks of the buffer that are not hashed yet.
-    pub(crate) fn follow(&mut self, buffer: &[u8]) {
-        let (blocks, rest) = buffer[self.hashed..].as_chunks::<BLOCK>();
-        for block in blocks {
-            compress256(&mut self.state, slice::from_ref(GenericArray::from_slice(block)));
-        }
-        self.hashed = buffer.len() - rest.len();
-    }
-
-    /// Hashes what is left of the buffer and returns the digest of all of it.
-    pub(crate) fn finish(mut self, buffer: &[u8]) -> Digest {
-        self.follow(buffer);
-        let rest = &buffer[self.hashed..];
-        let mut last = [[0; BLOCK]; 2];
-        last[0][..rest.len()].copy_from_slice(rest);
-        last[0][rest.len()] = 0x80;
-        // The length in bits takes the last 8 bytes.
-        let count = 1 + usize::from(rest.len() >= BLOCK - 8);
-        last[count - 1][BLOCK - 8..].copy_from_slice(&(buffer.len() as u64 * 8).to_be_bytes());
-        for block in &last[..count] {
-            compress256(&mut self.state, slice::from_ref(GenericArray::from_slice(block)));
-        }
-        let mut digest = [0; 32];
-        for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(self.state) {
-            *bytes = word.to_be_bytes();
-        }
-        Digest(digest)
     }
 }
 
@@ -178,7 +144,7 @@ impl KeyField for Digest {
 }
 
 /// The block of SHA-256, in bytes.
-pub(crate) const BLOCK: usize = 64;
+const BLOCK: usize = 64;
 
 /// The state that SHA-256 begins with.
 const INITIAL: [u32; 8] = [
@@ -199,14 +165,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_hashed_as_sha256_hashes_them() {
+    fn a_form_is_hashed_as_anything_is() {
         let content: Vec<u8> = (0..400).map(|index| (index * 7 % 251) as u8).collect();
         for length in 0..content.len() {
-            let whole = &content[..length];
-            assert_eq!(Blocks::new().finish(whole), Digest::of(whole), "{length}");
-            let mut blocks = Blocks::new();
-            (0..length).step_by(29).for_each(|end| blocks.follow(&whole[..end]));
-            assert_eq!(blocks.finish(whole), Digest::of(whole), "{length} in pieces");
+            let form = &content[..length];
+            assert_eq!(Digest::of_form(form), Digest::of(form), "{length}");
         }
     }
 

@@ -128,9 +128,6 @@ impl CanonicalWriter {
         if let Some(member) = self.members.last_mut() {
             member.end = self.buffer.len() as u32;
         }
-        if object.sorted && self.depth == 1 {
-            self.feed();
-        }
         Ok(())
     }
 
@@ -172,7 +169,6 @@ impl CanonicalWriter {
 
     fn sort(&mut self, object: &Object) -> Written {
         let start = object.start as usize;
-        self.unfeed(start);
         let mut members = self.members.split_off(object.first as usize);
         members.sort_by(|a, b| self.compare(a, b));
         if let Some(pair) = members.windows(2).find(|pair| self.compare(&pair[0], &pair[1]).is_eq()) {

@@ -7,7 +7,6 @@ use super::object::{Member, NOWHERE};
 use super::serialize::Serializer;
 use super::{CanonicalError, CanonicalErrorKind, MAX_BYTES, MAX_DEPTH, Mode, Written};
 use crate::key::KeyField;
-use crate::key::digest::Blocks;
 
 /// Writes one value in canonical form.
 ///
@@ -47,7 +46,6 @@ pub struct CanonicalWriter {
     pub(super) leaves: usize,
     /// Whether `None` is refused, as in a `once_per` place.
     pub(super) complete: bool,
-    pub(super) stream: Option<Blocks>,
     /// The key fields of the outermost object that are absent.
     pub(super) absent: Vec<&'static str>,
 }
@@ -70,7 +68,6 @@ impl CanonicalWriter {
             position: NOWHERE,
             leaves: 0,
             complete: false,
-            stream: None,
             absent: Vec::new(),
         }
     }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::canonical::{self, CanonicalError, CanonicalWriter, Members, Mode};
-use super::digest::Blocks;
 use super::{
     Basis, Digest, Fingerprint, IdempotencyKey, Idempotent, KeyError, KeyErrorKind, Place, Tenant, TenantSource,
 };
@@ -97,13 +96,13 @@ pub fn derive<I: Idempotent + ?Sized>(input: &I, tenant: Option<&Tenant>) -> Res
     key(&mut writer, action, is_implied.then_some(&*tenant), input)?;
     let preimage = writer.end()?;
     let preimage = writer.written()[preimage].to_vec();
-    let digest = Blocks::new().finish(&preimage);
+    let digest = Digest::of_form(&preimage);
     writer.raw(",\"payload\":");
     writer.begin(Mode::Fingerprint, false);
     writer.object(|members| input.payload_members(members))?;
     let payload = writer.end()?;
     writer.raw("}");
-    let fingerprint = Fingerprint::of(&writer.digest());
+    let fingerprint = Fingerprint::of(&Digest::of_form(writer.written()));
 
     let basis = basis(&mut writer, input)?;
     let place = Place::of_type(&mut writer, action_form, input)?;
