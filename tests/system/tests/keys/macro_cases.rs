@@ -536,7 +536,7 @@ async fn b35_a_fresh_call_id_from_the_model_is_not_another_effect() {
 fn b40_names_of_the_user_never_meet_those_of_the_macros() {
     #[derive(KeyField, Clone, Copy)]
     #[expect(non_camel_case_types, reason = "the point of the case")]
-    struct key<'hash, T: ?Sized>
+    struct key<'hash, T>
     where
         T: Copy,
     {
