@@ -138,7 +138,7 @@ pub trait TenantField {
     }
 
     #[doc(hidden)]
-    fn __written(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+    fn __to(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
         out.__tenant(written, self.tenant_text())
     }
 

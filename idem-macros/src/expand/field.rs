@@ -33,19 +33,19 @@ impl InKey {
     pub(super) fn member(&self, wire: &str) -> TokenStream {
         let Self { ty, value } = self;
         match written(wire) {
-            Some(written) => quote!(<#ty as __idem::Key<_>>::__written(#value, #written, __idem_out)),
-            None => quote!(<#ty as __idem::Key<_>>::__member(#value, #wire, __idem_out)),
+            Some(written) => quote!(<#ty as __idem::Key<_>>::__to(#value, #written, __idem_w)),
+            None => quote!(<#ty as __idem::Key<_>>::__member(#value, #wire, __idem_w)),
         }
     }
 
     pub(super) fn element(&self) -> TokenStream {
         let Self { ty, value } = self;
-        quote!(<#ty as __idem::Key<_>>::__element(#value, __idem_out))
+        quote!(<#ty as __idem::Key<_>>::__element(#value, __idem_w))
     }
 
     pub(super) fn write(&self) -> TokenStream {
         let Self { ty, value } = self;
-        quote!(<#ty as __idem::Key<_>>::write(#value, __idem_out))
+        quote!(<#ty as __idem::Key<_>>::write(#value, __idem_w))
     }
 
     pub(super) fn is_absent(&self) -> TokenStream {

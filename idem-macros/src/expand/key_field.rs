@@ -31,7 +31,7 @@ pub(super) fn implementation(item: &Item, identities: &[Identity<'_>], root: &Ro
             #[automatically_derived]
             impl #impl_generics __idem::KeyField for #name #ty_generics #where_clause {
                 const SHAPE: __idem::Shape = #shape;
-                fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written { #body }
+                fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written { #body }
                 #is_absent
             }
         },
@@ -62,13 +62,13 @@ fn enumeration(identities: &[Identity<'_>], own: &str) -> Parts {
         let variant = &identity.form.ident;
         let wire = &identity.form.wire;
         if identity.form.style == Style::Unit {
-            return quote!(Self::#variant => __idem_out.string(#wire),);
+            return quote!(Self::#variant => __idem_w.string(#wire),);
         }
         let members = identity.fields.iter().map(|field| &field.member);
         let bindings = identity.fields.iter().map(|field| binding(field));
         let body = content(identity, &|field| binding(field).into_token_stream());
         quote! {
-            Self::#variant { #(#members: #bindings,)* .. } => __idem_out.variant(#wire, |__idem_out| #body),
+            Self::#variant { #(#members: #bindings,)* .. } => __idem_w.variant(#wire, |__idem_w| #body),
         }
     });
     let body = quote!(match self { #(#arms)* });
@@ -83,7 +83,7 @@ fn enumeration(identities: &[Identity<'_>], own: &str) -> Parts {
     (quote!(__idem::Shape::variants([#(#shapes),*])), body, None)
 }
 
-/// Writes the fields of a struct or variant to `__idem_out`, a `CanonicalWriter`.
+/// Writes the fields of a struct or variant to `__idem_w`, a `CanonicalWriter`.
 fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream) -> TokenStream {
     let in_key = |field: &Field| InKey::new(field, value(field));
     if is_newtype(identity) {
@@ -99,13 +99,9 @@ fn content(identity: &Identity<'_>, value: &dyn Fn(&Field) -> TokenStream) -> To
         })
         .collect();
     let method = Ident::new(if is_named { "object" } else { "array" }, Span::call_site());
-    let out = if calls.is_empty() {
-        quote!(_)
-    } else {
-        quote!(__idem_out)
-    };
+    let out = if calls.is_empty() { quote!(_) } else { quote!(__idem_w) };
     let writes = sequence(calls);
-    quote!(__idem_out.#method(|#out| { #writes }))
+    quote!(__idem_w.#method(|#out| { #writes }))
 }
 
 fn shape(identity: &Identity<'_>, own: &str) -> TokenStream {

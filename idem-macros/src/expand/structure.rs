@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         let is_key = name == "key_members";
         let name = Ident::new(name, Span::call_site());
         let is_used = self.plans.iter().any(|plan| !fields(plan).is_empty());
-        let out = if is_used { quote!(__idem_out) } else { quote!(_) };
+        let out = if is_used { quote!(__idem_w) } else { quote!(_) };
         let body = self.dispatch(|plan| {
             let fields = fields(plan);
             let calls = fields.iter().map(|field| match is_key {
@@ -131,8 +131,8 @@ impl<'a> Writer<'a> {
     fn tenant_member(&self, field: &Field) -> TokenStream {
         let (ty, wire, value) = (&field.ty, &field.wire, self.value(field));
         match written(wire) {
-            Some(written) => quote!(<#ty as __idem::TenantField>::__written(#value, #written, __idem_out)),
-            None => quote!(<#ty as __idem::TenantField>::__member(#value, #wire, __idem_out)),
+            Some(written) => quote!(<#ty as __idem::TenantField>::__to(#value, #written, __idem_w)),
+            None => quote!(<#ty as __idem::TenantField>::__member(#value, #wire, __idem_w)),
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
             None => ("value", wire.clone()),
         };
         let method = Ident::new(method, field.span());
-        quote!(__idem_out.#method::<#ty>(#name, #value))
+        quote!(__idem_w.#method::<#ty>(#name, #value))
     }
 
     fn basis(&self) -> Option<TokenStream> {
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
             None => Arm::without_fields(quote!(::core::result::Result::Ok(false))),
         });
         Some(quote! {
-            fn once_per(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Placed { #body }
+            fn once_per(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Placed { #body }
         })
     }
 

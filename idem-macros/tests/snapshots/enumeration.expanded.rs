@@ -31,34 +31,34 @@ const _: () = {
                 }
             }
         }
-        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+        fn key_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
             match self {
                 Self::Issue { case_id: __idem_case_id, org: __idem_org, .. } => {
                     <String as __idem::Key<
                         _,
-                    >>::__member(__idem_case_id, "caseId", __idem_out)?;
-                    <String as __idem::TenantField>::__member(
+                    >>::__to(__idem_case_id, ",\"caseId\":", __idem_w)?;
+                    <String as __idem::TenantField>::__to(
                         __idem_org,
-                        "org",
-                        __idem_out,
+                        ",\"org\":",
+                        __idem_w,
                     )
                 }
                 Self::Cancel { org: __idem_org, refund_id: __idem_refund_id, .. } => {
-                    <String as __idem::TenantField>::__member(
+                    <String as __idem::TenantField>::__to(
                         __idem_org,
-                        "org",
-                        __idem_out,
+                        ",\"org\":",
+                        __idem_w,
                     )?;
                     <u64 as __idem::Key<
                         _,
-                    >>::__member(__idem_refund_id, "refundId", __idem_out)
+                    >>::__to(__idem_refund_id, ",\"refundId\":", __idem_w)
                 }
             }
         }
-        fn payload_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+        fn payload_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
             match self {
                 Self::Issue { amount_cents: __idem_amount_cents, .. } => {
-                    __idem_out.value::<i64>("amountCents", __idem_amount_cents)
+                    __idem_w.__value::<i64>(",\"amountCents\":", __idem_amount_cents)
                 }
                 Self::Cancel { .. } => ::core::result::Result::Ok(()),
             }
@@ -73,13 +73,13 @@ const _: () = {
                 }
             }
         }
-        fn once_per(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Placed {
+        fn once_per(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Placed {
             match self {
                 Self::Issue { .. } => ::core::result::Result::Ok(false),
                 Self::Cancel { refund_id: __idem_refund_id, .. } => {
                     <u64 as __idem::Key<
                         _,
-                    >>::__member(__idem_refund_id, "refundId", __idem_out)?;
+                    >>::__to(__idem_refund_id, ",\"refundId\":", __idem_w)?;
                     ::core::result::Result::Ok(true)
                 }
             }

@@ -20,25 +20,25 @@ const _: () = {
         fn tenant(&self) -> __idem::TenantSource<'_> {
             <Cow<'a, str> as __idem::TenantField>::__source(&self.org, "org")
         }
-        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            <&'a str as __idem::Key<_>>::__member(&self.case_id, "caseId", __idem_out)?;
+        fn key_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            <&'a str as __idem::Key<_>>::__to(&self.case_id, ",\"caseId\":", __idem_w)?;
             <Option<
                 T,
-            > as __idem::Key<_>>::__member(&self.refund_no, "refundNo", __idem_out)?;
-            <Kind as __idem::Key<_>>::__member(&self.r#type, "type", __idem_out)
+            > as __idem::Key<_>>::__to(&self.refund_no, ",\"refundNo\":", __idem_w)?;
+            <Kind as __idem::Key<_>>::__to(&self.r#type, ",\"type\":", __idem_w)
         }
-        fn payload_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            __idem_out.value::<[T; N]>("amountCents", &self.amount_cents)?;
-            __idem_out.value::<Cow<'a, str>>("org", &self.org)
+        fn payload_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            __idem_w.__value::<[T; N]>(",\"amountCents\":", &self.amount_cents)?;
+            __idem_w.__value::<Cow<'a, str>>(",\"org\":", &self.org)
         }
-        fn basis_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            __idem_out.value::<Basis>("decidedBy", &self.decided_by)
+        fn basis_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            __idem_w.__value::<Basis>(",\"decidedBy\":", &self.decided_by)
         }
         fn subject(&self) -> __idem::SubjectText {
             <&'a str as __idem::Key<_>>::__subject(&self.case_id, "caseId")
         }
-        fn once_per(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Placed {
-            <&'a str as __idem::Key<_>>::__member(&self.case_id, "caseId", __idem_out)?;
+        fn once_per(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Placed {
+            <&'a str as __idem::Key<_>>::__to(&self.case_id, ",\"caseId\":", __idem_w)?;
             ::core::result::Result::Ok(true)
         }
     }

@@ -15,13 +15,13 @@ const _: () = {
         fn tenant(&self) -> __idem::TenantSource<'_> {
             <String as __idem::TenantField>::__source(&self.tenant, "tenant")
         }
-        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            <String as __idem::Key<_>>::__member(&self.case_id, "case_id", __idem_out)?;
-            <u32 as __idem::Key<_>>::__member(&self.refund_no, "refund_no", __idem_out)?;
-            <String as __idem::TenantField>::__member(&self.tenant, "tenant", __idem_out)
+        fn key_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            <String as __idem::Key<_>>::__to(&self.case_id, ",\"case_id\":", __idem_w)?;
+            <u32 as __idem::Key<_>>::__to(&self.refund_no, ",\"refund_no\":", __idem_w)?;
+            <String as __idem::TenantField>::__to(&self.tenant, ",\"tenant\":", __idem_w)
         }
-        fn payload_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            __idem_out.value::<i64>("amount_cents", &self.amount_cents)
+        fn payload_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            __idem_w.__value::<i64>(",\"amount_cents\":", &self.amount_cents)
         }
         fn subject(&self) -> __idem::SubjectText {
             <String as __idem::Key<_>>::__subject(&self.case_id, "case_id")

@@ -18,41 +18,41 @@ const _: () = {
                 __idem::Shape::object([("code", <String as __idem::Key<_>>::SHAPE)]),
             ),
         ]);
-        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
+        fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written {
             match self {
-                Self::BankTransfer => __idem_out.string("bank_transfer"),
+                Self::BankTransfer => __idem_w.string("bank_transfer"),
                 Self::Card { 0: __idem_0, .. } => {
-                    __idem_out
+                    __idem_w
                         .variant(
                             "card",
-                            |__idem_out| <CardId as __idem::Key<
+                            |__idem_w| <CardId as __idem::Key<
                                 _,
-                            >>::write(__idem_0, __idem_out),
+                            >>::write(__idem_0, __idem_w),
                         )
                 }
                 Self::Split { 0: __idem_0, 1: __idem_1, .. } => {
-                    __idem_out
+                    __idem_w
                         .variant(
                             "split",
-                            |__idem_out| {
-                                __idem_out
-                                    .array(|__idem_out| {
-                                        <u32 as __idem::Key<_>>::__element(__idem_0, __idem_out)?;
-                                        <u32 as __idem::Key<_>>::__element(__idem_1, __idem_out)
+                            |__idem_w| {
+                                __idem_w
+                                    .array(|__idem_w| {
+                                        <u32 as __idem::Key<_>>::__element(__idem_0, __idem_w)?;
+                                        <u32 as __idem::Key<_>>::__element(__idem_1, __idem_w)
                                     })
                             },
                         )
                 }
                 Self::Voucher { code: __idem_code, .. } => {
-                    __idem_out
+                    __idem_w
                         .variant(
                             "voucher",
-                            |__idem_out| {
-                                __idem_out
-                                    .object(|__idem_out| {
+                            |__idem_w| {
+                                __idem_w
+                                    .object(|__idem_w| {
                                         <String as __idem::Key<
                                             _,
-                                        >>::__member(__idem_code, "code", __idem_out)
+                                        >>::__to(__idem_code, ",\"code\":", __idem_w)
                                     })
                             },
                         )

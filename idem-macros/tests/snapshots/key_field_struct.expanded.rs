@@ -10,13 +10,13 @@ const _: () = {
             ("qty", <Option<u32> as __idem::Key<_>>::SHAPE),
             ("sku", <T as __idem::Key<_>>::SHAPE),
         ]);
-        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
-            __idem_out
-                .object(|__idem_out| {
+        fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written {
+            __idem_w
+                .object(|__idem_w| {
                     <Option<
                         u32,
-                    > as __idem::Key<_>>::__member(&self.quantity, "qty", __idem_out)?;
-                    <T as __idem::Key<_>>::__member(&self.sku, "sku", __idem_out)
+                    > as __idem::Key<_>>::__to(&self.quantity, ",\"qty\":", __idem_w)?;
+                    <T as __idem::Key<_>>::__to(&self.sku, ",\"sku\":", __idem_w)
                 })
         }
     }

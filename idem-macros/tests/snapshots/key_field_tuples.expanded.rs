@@ -4,8 +4,8 @@ const _: () = {
     #[automatically_derived]
     impl __idem::KeyField for CaseId {
         const SHAPE: __idem::Shape = <String as __idem::Key<_>>::SHAPE;
-        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
-            <String as __idem::Key<_>>::write(&self.0, __idem_out)
+        fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written {
+            <String as __idem::Key<_>>::write(&self.0, __idem_w)
         }
         fn is_absent(&self) -> bool {
             <String as __idem::Key<_>>::is_absent(&self.0)
@@ -21,11 +21,11 @@ const _: () = {
             <u32 as __idem::Key<_>>::SHAPE,
             <CaseId as __idem::Key<_>>::SHAPE,
         ]);
-        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
-            __idem_out
-                .array(|__idem_out| {
-                    <u32 as __idem::Key<_>>::__element(&self.0, __idem_out)?;
-                    <CaseId as __idem::Key<_>>::__element(&self.1, __idem_out)
+        fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written {
+            __idem_w
+                .array(|__idem_w| {
+                    <u32 as __idem::Key<_>>::__element(&self.0, __idem_w)?;
+                    <CaseId as __idem::Key<_>>::__element(&self.1, __idem_w)
                 })
         }
     }

@@ -11,8 +11,8 @@ const _: () = {
         fn tenant(&self) -> __idem::TenantSource<'_> {
             __idem::TenantSource::Call
         }
-        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
-            <String as __idem::Key<_>>::__member(&self.case_id, "case_id", __idem_out)
+        fn key_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
+            <String as __idem::Key<_>>::__to(&self.case_id, ",\"case_id\":", __idem_w)
         }
         fn payload_members(&self, _: &mut __idem::Out<'_>) -> __idem::Written {
             ::core::result::Result::Ok(())

@@ -18,25 +18,25 @@ const _: () = {
         fn tenant(&self) -> __idem::TenantSource<'_> {
             __idem::TenantSource::None
         }
-        fn key_members(&self, __idem_out: &mut __idem::Out<'_>) -> __idem::Written {
+        fn key_members(&self, __idem_w: &mut __idem::Out<'_>) -> __idem::Written {
             <__idem::AsDisplay<
                 '_,
                 &'a ForeignId,
             > as __idem::Key<
                 _,
-            >>::__member(&__idem::AsDisplay(&self.owner), "owner", __idem_out)?;
+            >>::__to(&__idem::AsDisplay(&self.owner), ",\"owner\":", __idem_w)?;
             <__idem::AsText<
                 '_,
                 u128,
             > as __idem::Key<
                 _,
-            >>::__member(&__idem::AsText(&self.serial), "serial", __idem_out)?;
+            >>::__to(&__idem::AsText(&self.serial), ",\"serial\":", __idem_w)?;
             <__idem::AsSet<
                 '_,
                 HashSet<String>,
             > as __idem::Key<
                 _,
-            >>::__member(&__idem::AsSet(&self.tags), "tags", __idem_out)
+            >>::__to(&__idem::AsSet(&self.tags), ",\"tags\":", __idem_w)
         }
         fn payload_members(&self, _: &mut __idem::Out<'_>) -> __idem::Written {
             ::core::result::Result::Ok(())
@@ -73,20 +73,20 @@ const _: () = {
             ("branches", <Vec<__idem::Recursive> as __idem::Key<_>>::SHAPE),
             ("serial", <__idem::AsText<'_, T> as __idem::Key<_>>::SHAPE),
         ]);
-        fn write(&self, __idem_out: &mut __idem::CanonicalWriter) -> __idem::Written {
-            __idem_out
-                .object(|__idem_out| {
+        fn write(&self, __idem_w: &mut __idem::CanonicalWriter) -> __idem::Written {
+            __idem_w
+                .object(|__idem_w| {
                     <Vec<
                         Tree<T>,
                     > as __idem::Key<
                         _,
-                    >>::__member(&self.branches, "branches", __idem_out)?;
+                    >>::__to(&self.branches, ",\"branches\":", __idem_w)?;
                     <__idem::AsText<
                         '_,
                         T,
                     > as __idem::Key<
                         _,
-                    >>::__member(&__idem::AsText(&self.serial), "serial", __idem_out)
+                    >>::__to(&__idem::AsText(&self.serial), ",\"serial\":", __idem_w)
                 })
         }
     }

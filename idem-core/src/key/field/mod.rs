@@ -100,7 +100,7 @@ pub trait KeyField<M = Native> {
     }
 
     #[doc(hidden)]
-    fn __written(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
+    fn __to(&self, written: &'static str, out: &mut Members<'_>) -> Result<(), CanonicalError> {
         out.__key(written, self)
     }
 
