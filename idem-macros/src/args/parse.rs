@@ -155,7 +155,7 @@ fn names(cx: &Ctxt, input: ParseStream<'_>, option: &Ident, legal: &Legal) -> sy
     let mut names = Vec::new();
     let mut is_partial = false;
     while !content.is_empty() {
-        match name(&content) {
+        match name(&content, legal) {
             Ok(name) => names.push(name),
             Err(error) => {
                 cx.push(error);
@@ -183,7 +183,7 @@ fn names(cx: &Ctxt, input: ParseStream<'_>, option: &Ident, legal: &Legal) -> sy
     })
 }
 
-fn name(content: ParseStream<'_>) -> syn::Result<Ident> {
+fn name(content: ParseStream<'_>, legal: &Legal) -> syn::Result<Ident> {
     if content.peek(LitStr) {
         let literal: LitStr = content.parse()?;
         return Err(syn::Error::new(
@@ -194,9 +194,12 @@ fn name(content: ParseStream<'_>) -> syn::Result<Ident> {
             ),
         ));
     }
-    content
-        .call(Ident::parse_any)
-        .map_err(|error| syn::Error::new(error.span(), "expected the name of a field"))
+    content.call(Ident::parse_any).map_err(|error| {
+        syn::Error::new(
+            error.span(),
+            format!("expected the name of a field\nhelp: write `{}`", legal.form),
+        )
+    })
 }
 
 /// A name that no option has. The option that was probably meant counts as written.

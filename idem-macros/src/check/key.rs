@@ -85,11 +85,16 @@ pub(super) fn names_do_not_vary_per_attempt(cx: &Ctxt, key: &[Named<'_>], args: 
     };
     for it in key {
         let name = it.field.name();
-        if varies_per_attempt(&name, &it.field.wire) && !allowed(&name) {
+        let wire = &it.field.wire;
+        if varies_per_attempt(&name, wire) && !allowed(&name) {
+            let on_the_wire = match varies_per_attempt(&name, &name) {
+                true => String::new(),
+                false => format!(", on the wire `{wire}`,"),
+            };
             cx.error(
                 &it.ident,
                 format!(
-                    "`{name}` is usually new on each attempt, which would make each retry another effect\nhelp: mark the field `#[transient]`; if a retry repeats the value, say so with `allow = [{name}]`"
+                    "`{name}`{on_the_wire} is usually new on each attempt, which would make each retry another effect\nhelp: mark the field `#[transient]`; if a retry repeats the value, say so with `allow = [{name}]`"
                 ),
             );
         }

@@ -254,7 +254,7 @@ fn names_that_vary_need_leave_and_leave_needs_a_reason() {
             #[__idempotent(key = [a, at])]
             struct A { a: u8, #[serde(rename = "createdAt")] at: String }
         }),
-        "`at` is usually new on each attempt",
+        "`at`, on the wire `createdAt`, is usually new on each attempt",
     );
     assert_eq!(
         mistakes(parse_quote! {
