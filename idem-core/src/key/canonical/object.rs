@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::text::unescaped;
+use super::text::{is_plain, unescaped};
 use super::writer::{CanonicalWriter, misuse};
 use super::{CanonicalError, CanonicalErrorKind, Written};
 
@@ -86,6 +86,10 @@ impl CanonicalWriter {
             return Err(misuse("a member was begun before the last one was written to its end"));
         }
         let written = written.as_bytes();
+        debug_assert!(
+            matches!(written, [b',', b'"', name @ .., b'"', b':'] if is_plain(name)),
+            "generated code writes the name itself"
+        );
         let comma = usize::from(self.members.len() > object.first as usize);
         let start = self.buffer.len() + comma;
         self.buffer

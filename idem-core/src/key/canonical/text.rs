@@ -106,7 +106,7 @@ pub(super) fn unescaped(canonical: &[u8]) -> impl Iterator<Item = u8> + '_ {
 
 /// Whether nothing in a text is escaped. Reads it in blocks and words, the last of which overlaps the one before it.
 #[inline]
-fn is_plain(text: &[u8]) -> bool {
+pub(super) fn is_plain(text: &[u8]) -> bool {
     if let Some(last) = text.last_chunk() {
         return text.as_chunks::<16>().0.iter().all(is_plain_block) && is_plain_block(last);
     }
