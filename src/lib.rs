@@ -21,6 +21,16 @@ pub use idem_sqlx::{PgStore, PgTransaction};
 #[cfg(feature = "sqlite")]
 pub use idem_sqlx::{SqliteStore, SqliteTransaction};
 
+/// Longer texts.
+pub mod _documentation {
+    #[cfg(feature = "macros")]
+    #[doc = include_str!("../docs/keys.md")]
+    pub mod keys {}
+
+    #[doc = include_str!("../docs/ledger.md")]
+    pub mod ledger {}
+}
+
 /// What generated code names. It is not public: anything here may change in any release.
 #[doc(hidden)]
 pub mod __private {

@@ -18,7 +18,23 @@ use std::io::{self, BufReader, BufWriter, Write};
 use crate::answer::answer;
 use crate::lines::Lines;
 
+const USAGE: &str = "\
+derives keys from JSON Lines on standard input, and answers each line with one
+usage: echo '{\"input\":\"{\\\"b\\\":1.0,\\\"a\\\":2}\",\"tenant\":\"acme\"}' | derive-key
+  input   JSON text in a string: the whole preimage of the key
+  tenant  labels the key
+";
+
 fn main() -> io::Result<()> {
+    if let Some(argument) = std::env::args().nth(1) {
+        let asked = argument == "--help" || argument == "-h";
+        if asked {
+            print!("{USAGE}");
+        } else {
+            eprint!("it takes no arguments\n{USAGE}");
+        }
+        std::process::exit(if asked { 0 } else { 2 });
+    }
     let mut lines = Lines::new(BufReader::new(io::stdin().lock()));
     let mut out = BufWriter::new(io::stdout().lock());
     while let Some(line) = lines.next()? {

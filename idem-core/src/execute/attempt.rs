@@ -15,6 +15,7 @@ use super::prepared::{Prepared, Won};
 use super::registry::{Called, Entered};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
+use crate::canonical::CanonicalError;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::ledger::{LedgerView, Reason};
 use crate::record::{Outcome, OutcomeKind};
@@ -151,10 +152,10 @@ pub(crate) fn limit<S>(shared: &Shared<S>, call: &Prepared, outcome: &mut Outcom
     }
 }
 
-fn unencodable(call: &Prepared, source: serde_json::Error) -> Error {
+fn unencodable(call: &Prepared, source: CanonicalError) -> Error {
     Error::misuse(
         format!(
-            "the outcome of `{}` cannot be written as JSON, so no repeat could get it; nothing was committed",
+            "the outcome of `{}` cannot be written as JSON and read back, so no repeat could get it; nothing was committed",
             call.action
         ),
         source,

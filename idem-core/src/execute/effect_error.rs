@@ -3,6 +3,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::canonical::CanonicalError;
 use crate::record::{Outcome, OutcomeKind};
 
 type Source = Box<dyn StdError + Send + Sync>;
@@ -29,7 +30,7 @@ type Source = Box<dyn StdError + Send + Sync>;
 pub struct EffectError(Cause);
 
 enum Cause {
-    Final(Result<Outcome, serde_json::Error>),
+    Final(Result<Outcome, CanonicalError>),
     Failed(Source),
     NothingHappened(Source),
 }
@@ -39,7 +40,7 @@ pub(crate) enum Verdict {
     /// Record this outcome.
     Final(Outcome),
     /// The value of a final error could not be encoded.
-    Unencodable(serde_json::Error),
+    Unencodable(CanonicalError),
     /// Roll back and report; outside of a transaction it is not known what happened.
     Failed(Source),
     /// Nothing happened, anywhere.

@@ -111,6 +111,10 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
     }
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched and taken apart at once; a box would cost every call"
+)]
 enum Acquired<T> {
     Held(Held),
     Replayed(T),

@@ -2,6 +2,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
+use crate::canonical::{self, CanonicalError, CanonicalErrorKind};
+
 /// Whether an outcome is a result or a final error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OutcomeKind {
@@ -33,11 +35,15 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// Fails when `value` cannot be written as JSON.
-    pub fn encode<T: Serialize + ?Sized>(kind: OutcomeKind, value: &T) -> Result<Self, serde_json::Error> {
+    /// Fails when `value` cannot be written as JSON, or would not read back as what it is: NaN and infinities, `Some`
+    /// of nothing, repeated member names, more than 127 levels of nesting. The error has the path.
+    pub fn encode<T: Serialize + ?Sized>(kind: OutcomeKind, value: &T) -> Result<Self, CanonicalError> {
+        canonical::check_lossless(value)?;
+        let bytes = serde_json::to_vec(value)
+            .map_err(|error| CanonicalError::new(CanonicalErrorKind::Serialize, error.to_string()))?;
         Ok(Self {
             kind,
-            bytes: Some(serde_json::to_vec(value)?),
+            bytes: Some(bytes),
             type_tag: JSON.into(),
             codec: IDENTITY.into(),
         })
@@ -119,5 +125,60 @@ impl Outcome {
     #[must_use]
     pub fn digest(&self) -> Option<[u8; 32]> {
         Some(Sha256::digest(self.bytes.as_deref()?).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn round_trip<T: Serialize + DeserializeOwned>(value: &T) -> T {
+        let outcome = Outcome::encode(OutcomeKind::Success, value).expect("it can be written");
+        outcome.decode().expect("the bytes are kept").expect("they can be read")
+    }
+
+    #[test]
+    fn every_double_reads_back_as_it_was_written() {
+        let mut bits: u64 = 0x9e37_79b9_7f4a_7c15;
+        for _ in 0..20_000 {
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let value = f64::from_bits(bits);
+            if value.is_finite() {
+                assert_eq!(round_trip(&value).to_bits(), value.to_bits(), "{value:e}");
+            }
+        }
+        assert_eq!(round_trip(&-5.367_275_203_482_851e38_f64), -5.367_275_203_482_851e38);
+    }
+
+    #[test]
+    fn what_json_would_give_back_as_something_else_is_refused_with_its_path() {
+        fn refused<T: Serialize>(value: T) -> String {
+            Outcome::encode(OutcomeKind::Success, &value)
+                .expect_err("refused")
+                .to_string()
+        }
+        assert!(refused(Some(f64::NAN)).contains("NaN"));
+        assert!(refused(BTreeMap::from([("ratio", vec![0.5, f64::INFINITY])])).contains("ratio[1]"));
+        assert!(refused(Some(())).contains("`None`"));
+        assert!(refused(Some(None::<u8>)).contains("`None`"));
+        assert!(refused(BTreeMap::from([((1, 2), 3)])).contains("name"));
+        let mut deep = serde_json::Value::Null;
+        for _ in 0..200 {
+            deep = serde_json::Value::from(vec![deep]);
+        }
+        assert!(refused(deep).contains("127 levels"));
+    }
+
+    #[test]
+    fn what_reads_back_is_kept() {
+        assert_eq!(round_trip(&(Some(1_u8), None::<u8>, ())), (Some(1), None, ()));
+        assert_eq!(round_trip(&u128::MAX), u128::MAX);
+        assert_eq!(round_trip(&vec![0_u8, 255]), [0, 255]);
+        let large = "x".repeat(3 << 20);
+        assert_eq!(round_trip(&large), large);
     }
 }

@@ -45,7 +45,7 @@ impl SqliteTransaction<'static> {
         let turn = store.turn().await?;
         let connection = acquire(store.pool())
             .await
-            .map_err(|source| store_error("open the database", source))?;
+            .map_err(|source| error::acquire::<SqliteCodes>("open the database", source))?;
         let root = Root::begin(connection, SqlStr::from_static("BEGIN IMMEDIATE")).await?;
         let root = root.map_err(|source| store_error("open a transaction", source))?;
         Ok(Self {

@@ -54,6 +54,16 @@ pub const MAX_DEPTH: usize = 127;
 /// The most bytes a canonical form may have: 1 MiB.
 pub const MAX_BYTES: usize = 1 << 20;
 
+/// Checks that a value reads back from JSON as what it is, as far as one can tell without reading it.
+///
+/// A value too long for a canonical form passes: outcomes have a limit of their own.
+pub(crate) fn check_lossless<T: Serialize + ?Sized>(value: &T) -> Result<(), CanonicalError> {
+    match CanonicalWriter::lossless().serialize(value) {
+        Err(error) if error.kind() != CanonicalErrorKind::TooLarge => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Writes a value in canonical form.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use serde::ser;
 
 use super::map::{Fields, Items, Map, Variant};
 use super::writer::CanonicalWriter;
-use super::{CanonicalError, Mode, Written};
+use super::{CanonicalError, CanonicalErrorKind, Mode, Written};
 
 /// Writes one serde value.
 pub(super) struct Serializer<'w> {
@@ -86,7 +86,14 @@ impl<'w> ser::Serializer for Serializer<'w> {
 
     /// What is inside an option is no field any more: `Some(None)` is `null`, and differs from `None`.
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
-        value.serialize(Self::new(self.writer))
+        let Self { writer, .. } = self;
+        let before = writer.buffer.len();
+        value.serialize(Serializer::new(&mut *writer))?;
+        if writer.lossless && writer.buffer.get(before..) == Some(b"null") {
+            let reason = "`Some` of nothing is written as `null`, which reads back as `None`: use an enum, or leave the value out";
+            return Err(CanonicalError::new(CanonicalErrorKind::Absent, reason));
+        }
+        Ok(())
     }
 
     fn serialize_unit(self) -> Written {

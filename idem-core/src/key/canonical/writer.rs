@@ -46,6 +46,8 @@ pub struct CanonicalWriter {
     pub(super) leaves: usize,
     /// Whether `None` is refused, as in a `once_per` place.
     pub(super) complete: bool,
+    /// Whether what reads back as something else is refused, as in an outcome.
+    pub(super) lossless: bool,
     /// The key fields of the outermost object that are absent.
     pub(super) absent: Vec<&'static str>,
 }
@@ -68,6 +70,7 @@ impl CanonicalWriter {
             position: NOWHERE,
             leaves: 0,
             complete: false,
+            lossless: false,
             absent: Vec::new(),
         }
     }
@@ -77,6 +80,14 @@ impl CanonicalWriter {
         Self {
             complete: true,
             ..Self::new(Mode::Key)
+        }
+    }
+
+    /// Creates a writer that refuses what JSON would give back as something else.
+    pub(crate) fn lossless() -> Self {
+        Self {
+            lossless: true,
+            ..Self::new(Mode::Fingerprint)
         }
     }
 

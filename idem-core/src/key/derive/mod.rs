@@ -141,7 +141,12 @@ fn agree<'t>(source: TenantSource<'_>, call: Option<&'t Tenant>) -> Result<(Cow<
             } else {
                 "tenant"
             };
-            let reason = "the input and the call name different tenants: give it in one place, or the same in both";
+            let reason = match source {
+                TenantSource::None => {
+                    "the action has no tenant (`tenant = none`), and the call names one: leave one of the two out"
+                }
+                _ => "the input and the call name different tenants: give it in one place, or the same in both",
+            };
             Err(KeyError::new(KeyErrorKind::TenantConflict, path, reason))
         }
         _ => Ok((Cow::Owned(own), false)),

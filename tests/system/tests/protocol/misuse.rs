@@ -202,7 +202,7 @@ on_both_databases! {
         };
         let error = world.idem.transaction(&refund, unwritable).await.unwrap_err();
         assert_misuse("transaction", &error);
-        assert!(text(&error).contains("cannot be written as JSON"), "{}", text(&error));
+        assert!(text(&error).contains("cannot be written as JSON and read back"), "{}", text(&error));
         let mut tx = begin(&world.pool).await;
         assert_misuse("join", &world.idem.call(&refund).join(&mut tx, unwritable).await.unwrap_err());
         tx.commit().await.expect("the caller's transaction is usable");
