@@ -166,7 +166,15 @@ impl Held {
     }
 
     /// Says that nothing happened.
+    ///
+    /// An attempt after the first under [`Recovery::Rerun`] can say so of itself alone: an earlier one may have
+    /// reached the downstream, whose memory still counts from there, and which knows its payload. So the
+    /// claim stays, and the next attempt may claim at once.
     pub(crate) async fn release<S: Store>(&self, shared: &Shared<S>, call: &Prepared) -> Result<Reply, Error> {
+        let reruns = matches!(self.claim.claim.lease, Some((_, Recovery::Rerun { .. })));
+        if reruns && self.won.attempt > 1 {
+            return self.fail(shared, call).await;
+        }
         let release = Settlement::Release {
             owner: self.owner(),
             retention: self.claim.claim.retention,

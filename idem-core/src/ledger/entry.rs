@@ -133,8 +133,11 @@ impl Entry {
                 slot
             }
             (EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened, _) => String::new(),
-            // One for each attempt, however often its claim is sent or its outcome asked for.
-            (EntryKind::Intended | EntryKind::Unknown, _) => self.attempt.to_string(),
+            // One for each attempt, however often its claim is sent. Attempts are counted anew when a record has
+            // expired, and the new one has to take its place anew.
+            (EntryKind::Intended, _) => format!("{}:{}", self.attempt, hex(self.detail.salt())),
+            // One for each attempt, however often its outcome is asked for.
+            (EntryKind::Unknown, _) => self.attempt.to_string(),
             // A final error may expire and be recorded anew; an outcome may be resolved in every attempt.
             (EntryKind::Declined | EntryKind::Resolved, _) => hex(self.detail.salt()),
         }

@@ -373,6 +373,27 @@ fn a_revoked_effect_is_not_repeated_until_it_is_reopened() {
 }
 
 #[test]
+fn a_reopening_that_is_sent_again_is_a_no_op() {
+    let reopen = |number| Event::Reopen {
+        expected_generation: 1,
+        owner: owner(number),
+        retention: HOUR,
+    };
+    let reopened = || {
+        [
+            Event::Claim(claim(1, 1)),
+            complete(1),
+            Event::Revoke { retention: HOUR },
+            reopen(8),
+        ]
+    };
+    let (record, told) = after(reopened().into_iter().chain([reopen(8)]));
+    assert_eq!((told, record.unwrap().generation), (Reply::Done, 2));
+    let told = after(reopened().into_iter().chain([reopen(9)])).1;
+    assert!(matches!(told, Reply::Refused(_)), "somebody else's is not the same");
+}
+
+#[test]
 fn a_final_error_cannot_be_revoked() {
     let outcome = Outcome::encode(OutcomeKind::Declined, "no").expect("a string");
     let declined = Event::Complete {

@@ -269,6 +269,12 @@ fn reopen(
     now: Timestamp,
     expires_at: Timestamp,
 ) -> (Option<Record>, Reply) {
+    let reopened_before =
+        |record: &Record| record.owner == owner && record.generation.checked_sub(1) == Some(expected_generation);
+    if record.as_ref().is_some_and(reopened_before) {
+        // This very reopening was sent before; its token is new.
+        return (record, Reply::Done);
+    }
     let revoked = match (&record, &ledger.own) {
         (Some(record), _) => {
             (record.status == Status::Revoked).then(|| (record.generation, record.fingerprint.clone()))

@@ -29,6 +29,11 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         .await;
     kit.case("nothing happened lets the next attempt run", nothing_happened(kit))
         .await;
+    kit.case(
+        "that nothing happened says nothing of an earlier attempt",
+        nothing_happened_later(kit),
+    )
+    .await;
     kit.case("a final error of a leased effect replays", a_final_error_replays(kit))
         .await;
     kit.case("a lease is renewed while the effect runs", a_lease_is_renewed(kit))
@@ -193,6 +198,30 @@ async fn nothing_happened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         .run(Recovery::Hold, async move |effect: Effect| Ok(effect.attempt()))
         .await;
     assert_eq!(again.expect("it runs"), Done::Executed(2));
+}
+
+async fn nothing_happened_later<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("nothing-later"), Downstream::default());
+    for answer in [Answer::Silence, Answer::Nothing] {
+        run_one(kit, &intent, RERUN, &downstream, answer)
+            .await
+            .expect_err("an error");
+    }
+    // The first attempt may have reached the downstream, with this payload.
+    assert_eq!(
+        kit.view(&intent).await.record.expect("the claim").status,
+        Status::InFlight
+    );
+    let changed = kit
+        .call(&intent.amount(2))
+        .run(RERUN, async move |_: Effect| Ok(0))
+        .await;
+    assert_eq!(kind(changed), ErrorKind::Mismatch);
+    let again = kit
+        .call(&intent)
+        .run(RERUN, async move |effect: Effect| Ok(effect.attempt()))
+        .await;
+    assert_eq!(again.expect("it runs"), Done::Executed(3));
 }
 
 async fn a_final_error_replays<S: TransactionalStore + Clone>(kit: &Kit<S>) {
