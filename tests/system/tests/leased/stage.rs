@@ -1,0 +1,278 @@
+//! An input, its databases, and what is asked of them.
+
+use std::time::{Duration, Instant};
+
+use idem::{Done, Effect, Error, ErrorKind, Idem, Outcome, OutcomeKind, OwnerToken, PgStore, Recovery, Reply};
+use idem::{Settings, Settlement, SqliteStore, Store, TransactionalStore, idempotent};
+use idem_system_tests::{Postgres, Sqlite, postgres, sqlite};
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+
+use crate::downstream::charge;
+
+/// What is asked for.
+#[idempotent(action = "card.charge", key = [tenant, order], subject = order)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Charge {
+    pub tenant: String,
+    pub order: String,
+    pub cents: i64,
+}
+
+impl Charge {
+    pub fn new(order: &str, cents: i64) -> Self {
+        Self {
+            tenant: "acme".into(),
+            order: order.into(),
+            cents,
+        }
+    }
+}
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The downstream's number.
+    pub number: u64,
+    /// Which attempt got it.
+    pub attempt: u32,
+    pub cents: i64,
+}
+
+/// A database of one test.
+pub trait Database: Sized {
+    type Store: Stage;
+
+    fn fresh() -> Self;
+    fn address(&self) -> String;
+}
+
+/// A store, and questions past it.
+pub trait Stage: TransactionalStore + Clone {
+    /// Opens a pool of its own, and makes what tables are missing.
+    async fn attach(url: &str) -> Self;
+    async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error>;
+    async fn number(&self, query: &'static str) -> i64;
+    /// The effect of a transaction: a row.
+    fn pay(connection: &mut Self::Connection, order: &str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+    /// Has it seem that so much time has passed since everything that is on record.
+    async fn pass(&self, time: Duration);
+}
+
+/// Instantiates generic tests for both databases: `on_both!(name, ..)` makes `postgres::name` and `sqlite::name`.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name::<idem_system_tests::Postgres>().await;
+            })+
+        }
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name::<idem_system_tests::Sqlite>().await;
+            })+
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// A front door with this lease.
+pub async fn front<S: Stage>(url: &str, lease: Duration) -> Idem<S> {
+    let store = S::attach(url).await;
+    Idem::with_settings(store, Settings::default().lease(lease)).expect("good settings")
+}
+
+/// One call.
+pub async fn ask<S: Store>(
+    idem: &Idem<S>,
+    input: &Charge,
+    recovery: Recovery,
+    port: u16,
+    delay: Duration,
+) -> Result<Done<Receipt>, Error> {
+    let cents = input.cents;
+    let effect = async move |effect: Effect| {
+        let number = charge(port, &effect.downstream_key().to_string(), delay).await?;
+        effect.reference("downstream", number.to_string());
+        Ok(Receipt {
+            number,
+            attempt: effect.attempt(),
+            cents,
+        })
+    };
+    idem.run(input, recovery, effect).await
+}
+
+/// Sends a call again for as long as it is told to, within reason.
+pub async fn ask_until_answered<S: Store>(
+    idem: &Idem<S>,
+    input: &Charge,
+    recovery: Recovery,
+    port: u16,
+) -> Result<Done<Receipt>, Error> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match ask(idem, input, recovery, port, Duration::ZERO).await {
+            Err(error) if matches!(error.kind(), ErrorKind::InFlight | ErrorKind::Store) => {
+                assert!(Instant::now() < deadline, "in flight for ever: {error:?}");
+                let after = error.retry_after().unwrap_or(Duration::from_millis(50));
+                tokio::time::sleep(after.min(Duration::from_millis(200))).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Says what came of a call whose outcome is unknown.
+pub async fn resolve<S: Store>(idem: &Idem<S>, input: &Charge, receipt: Option<Receipt>) -> Reply {
+    let outcome = receipt.map(|receipt| Outcome::encode(OutcomeKind::Success, &receipt).expect("numbers"));
+    let resolve = Settlement::Resolve {
+        outcome,
+        owner: OwnerToken::random().expect("random bytes"),
+        retention: Duration::from_secs(24 * 3600),
+    };
+    let key = idem.call(input).key().expect("a key");
+    idem.store().settle(&key, &resolve, None).await.expect("an answer")
+}
+
+/// The key that the downstream gets for an input.
+pub fn downstream_key<S: Store>(idem: &Idem<S>, input: &Charge) -> String {
+    idem.call(input).key().expect("a key").downstream_key(1).to_string()
+}
+
+/// `hold`, or how many milliseconds the downstream remembers.
+pub fn parse_recovery(text: &str) -> Recovery {
+    match text {
+        "hold" => Recovery::Hold,
+        milliseconds => Recovery::Rerun {
+            remembered_for: Duration::from_millis(milliseconds.parse().expect("milliseconds")),
+        },
+    }
+}
+
+pub fn recovery_text(recovery: Recovery) -> String {
+    match recovery {
+        Recovery::Hold => "hold".into(),
+        Recovery::Rerun { remembered_for } => remembered_for.as_millis().to_string(),
+    }
+}
+
+/// Small random numbers.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+
+    pub fn within(&mut self, time: Duration) -> Duration {
+        Duration::from_micros(self.below(u64::try_from(time.as_micros()).expect("a short time").max(1)))
+    }
+}
+
+impl Database for Postgres {
+    type Store = PgStore;
+
+    fn fresh() -> Self {
+        postgres()
+    }
+
+    fn address(&self) -> String {
+        self.url().to_owned()
+    }
+}
+
+impl Database for Sqlite {
+    type Store = SqliteStore;
+
+    fn fresh() -> Self {
+        sqlite()
+    }
+
+    fn address(&self) -> String {
+        self.url()
+    }
+}
+
+impl Stage for PgStore {
+    async fn attach(url: &str) -> Self {
+        let pool = PgPoolOptions::new().max_connections(5).test_before_acquire(false);
+        let pool = pool.connect(url).await.expect("the database of the test");
+        Self::new(pool).migrate().await.expect("migrated")
+    }
+
+    async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
+        sqlx::query(statement).execute(self.pool()).await.map(|_| ())
+    }
+
+    async fn number(&self, query: &'static str) -> i64 {
+        sqlx::query_scalar(query).fetch_one(self.pool()).await.expect(query)
+    }
+
+    async fn pay(connection: &mut Self::Connection, order: &str) -> Result<(), sqlx::Error> {
+        sqlx::query(PAY).bind(order).execute(connection).await.map(|_| ())
+    }
+
+    async fn pass(&self, time: Duration) {
+        let seconds = f64::from(u32::try_from(time.as_secs()).expect("a short time"));
+        for column in ["created_at", "completed_at", "expires_at"] {
+            let shift = format!("UPDATE idem_record SET {column} = {column} - $1 * interval '1 second'");
+            let shift = sqlx::query(sqlx::AssertSqlSafe(shift)).bind(seconds);
+            shift.execute(self.pool()).await.expect("shifted");
+        }
+    }
+}
+
+impl Stage for SqliteStore {
+    async fn attach(url: &str) -> Self {
+        let options: SqliteConnectOptions = url.parse().expect("the URL of a file");
+        let options = options
+            .journal_mode(SqliteJournalMode::Wal)
+            .busy_timeout(Duration::from_secs(10));
+        let pool = SqlitePoolOptions::new().max_connections(5).test_before_acquire(false);
+        let pool = pool.connect_with(options).await.expect("the file of the test");
+        Self::new(pool).migrate().await.expect("migrated")
+    }
+
+    async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
+        sqlx::query(statement).execute(self.pool()).await.map(|_| ())
+    }
+
+    async fn number(&self, query: &'static str) -> i64 {
+        sqlx::query_scalar(query).fetch_one(self.pool()).await.expect(query)
+    }
+
+    async fn pay(connection: &mut Self::Connection, order: &str) -> Result<(), sqlx::Error> {
+        let order = order.to_owned();
+        sqlx::query(PAY).bind(order).execute(connection).await.map(|_| ())
+    }
+
+    async fn pass(&self, time: Duration) {
+        let milliseconds = i64::try_from(time.as_millis()).expect("a short time");
+        for column in ["created_at", "completed_at", "expires_at"] {
+            let shift = format!("UPDATE idem_record SET {column} = {column} - $1");
+            let shift = sqlx::query(sqlx::AssertSqlSafe(shift)).bind(milliseconds);
+            shift.execute(self.pool()).await.expect("shifted");
+        }
+    }
+}
+
+pub const CREATE_PAYOUTS: &str = "CREATE TABLE IF NOT EXISTS payouts (order_id text PRIMARY KEY)";
+const PAY: &str = "INSERT INTO payouts (order_id) VALUES ($1)";
+pub const PAYOUTS: &str = "SELECT count(*) FROM payouts";
+pub const RECORDS: &str = "SELECT count(*) FROM idem_record";
+pub const COMPLETED: &str = "SELECT count(*) FROM idem_record WHERE status = 1";
+pub const HELD: &str = "SELECT count(*) FROM idem_record WHERE status = 3";
+pub const INTENDED: &str = "SELECT count(*) FROM idem_ledger WHERE kind = 'intended'";
+pub const EXECUTED: &str = "SELECT count(*) FROM idem_ledger WHERE kind = 'executed'";
+pub const UNKNOWN: &str = "SELECT count(*) FROM idem_ledger WHERE kind = 'unknown'";
