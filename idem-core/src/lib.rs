@@ -21,7 +21,7 @@ pub mod testing;
 
 pub use clock::{Timestamp, millis};
 pub use error::{Error, ErrorKind, Retry};
-pub use execute::{Begun, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Settings};
+pub use execute::{Begun, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Resolution, Settings};
 pub use key::*;
 pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing};
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};

@@ -79,7 +79,8 @@ fn recovery_number(recovery: Recovery) -> i64 {
 /// `$8` fingerprint, `$9` its version, `$10` step, `$11` run, `$12` payload digest, `$13` outcome
 /// digest, `$14` reason, `$15` place, `$16` commitment; of the detail `$17` subject, `$18` preimage,
 /// `$19` basis, `$20` model, `$21` its version, `$22` prompt, `$23` snapshot, `$24` policy,
-/// `$25` approver, `$26` salt; `$27` references, `$28` freed place.
+/// `$25` approver, `$26` salt; `$27` references, `$28` freed place,
+/// `$29` actor.
 pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound<'q, DB> {
     let query = DB::text(query, Some(entry.key.tenant().as_str()));
     let query = DB::text(query, Some(entry.key.as_str()));
@@ -113,11 +114,12 @@ pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound
     let query = DB::text(query, basis.and_then(|basis| basis.approver.as_deref()));
     let query = DB::bytes(query, Some(detail.salt()));
     let query = DB::text(query, entry.references.as_deref());
-    DB::bytes(query, entry.freed_place.as_ref().map(|place| &place[..]))
+    let query = DB::bytes(query, entry.freed_place.as_ref().map(|place| &place[..]));
+    DB::text(query, entry.actor.as_deref())
 }
 
-/// After the entry: `$29` owner, `$30` outcome kind, `$31` outcome, `$32` its type, `$33` its codec,
-/// `$34` retention in milliseconds.
+/// After the entry: `$30` owner, `$31` outcome kind, `$32` outcome, `$33` its type, `$34` its codec,
+/// `$35` retention in milliseconds.
 pub(crate) fn completion<'q, DB: Binds>(query: Bound<'q, DB>, completion: &Completion) -> Bound<'q, DB> {
     let query = entry(query, &completion.entry);
     let query = DB::bytes(query, Some(completion.owner.as_bytes()));

@@ -98,7 +98,7 @@ impl Lease {
                 owner: self.owner,
                 lease: self.length,
             };
-            match shared.store.settle(&self.key, &renew, None).await {
+            match shared.store.settle(&self.key, &renew, &[]).await {
                 Ok(Reply::Done) => self.deadline = deadline,
                 Ok(_) => break,
                 // The storage may be back before the lease ends.
@@ -157,7 +157,11 @@ impl Held {
         let entry = call.entry(EntryKind::Unknown, self.won)?;
         shared
             .store
-            .settle(&self.claim.key, &Settlement::Fail { owner: self.owner() }, Some(&entry))
+            .settle(
+                &self.claim.key,
+                &Settlement::Fail { owner: self.owner() },
+                std::slice::from_ref(&entry),
+            )
             .await
     }
 
@@ -168,7 +172,10 @@ impl Held {
             retention: self.claim.claim.retention,
         };
         let entry = call.nothing_happened(self.won)?;
-        shared.store.settle(&self.claim.key, &release, Some(&entry)).await
+        shared
+            .store
+            .settle(&self.claim.key, &release, std::slice::from_ref(&entry))
+            .await
     }
 }
 

@@ -12,6 +12,7 @@ mod lease;
 mod leased;
 mod prepared;
 mod registry;
+mod resolve;
 mod retrying;
 mod scope;
 mod settings;
@@ -27,6 +28,7 @@ pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
 pub use leased::{Leased, LeasedGuard};
+pub use resolve::Resolution;
 pub use settings::Settings;
 
 use std::pin::Pin;

@@ -170,6 +170,26 @@ impl Prepared {
         Ok(entry)
     }
 
+    /// The entries of a resolution: what was said, and the effect, if it happened.
+    pub(crate) fn resolution(&self, won: Won, outcome: Option<&Outcome>, actor: &str) -> Result<Vec<Entry>, Error> {
+        let mut resolved = self.entry(EntryKind::Resolved, won)?;
+        resolved.actor = Some(actor.to_owned());
+        let Some(outcome) = outcome else {
+            resolved.reason = Some(Reason::NothingHappened);
+            resolved.freed_place = self.place();
+            return Ok(vec![resolved]);
+        };
+        resolved.reason = Some(Reason::Happened);
+        resolved.outcome_digest = outcome.digest();
+        let mut executed = Entry {
+            kind: EntryKind::Executed,
+            reason: None,
+            ..resolved.clone()
+        };
+        executed.place = self.place();
+        Ok(vec![resolved, executed])
+    }
+
     pub(crate) fn refusal(&self, reason: Reason) -> Result<Entry, Error> {
         let mut entry = self.entry(
             EntryKind::Refused,
@@ -202,6 +222,7 @@ impl Prepared {
             outcome_digest: None,
             place: None,
             freed_place: None,
+            actor: None,
             references: None,
             detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,
         })

@@ -61,8 +61,10 @@ pub enum Reason {
     OncePer,
     /// The effect was done and undone.
     Revoked,
-    /// The owner of the attempt knows that it had no effect.
+    /// The attempt is known to have had no effect.
     NothingHappened,
+    /// The attempt is known to have had its effect.
+    Happened,
 }
 
 impl Reason {
@@ -74,6 +76,7 @@ impl Reason {
             Self::OncePer => "once_per",
             Self::Revoked => "revoked",
             Self::NothingHappened => "nothing_happened",
+            Self::Happened => "happened",
         }
     }
 }
@@ -107,6 +110,8 @@ pub struct Entry {
     pub place: Option<[u8; 32]>,
     /// The `once_per` place that the entry frees.
     pub freed_place: Option<[u8; 32]>,
+    /// Who acted, where a person or a reconciliation did.
+    pub actor: Option<String>,
     /// What downstream systems call the effect, as JSON: pairs of system and id.
     pub references: Option<String>,
     /// What the entry says in clear, kept beside it.

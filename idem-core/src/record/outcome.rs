@@ -46,7 +46,12 @@ impl Outcome {
     /// The outcome of an effect that stands although its result could not be encoded.
     #[must_use]
     pub fn unavailable(kind: OutcomeKind) -> Self {
-        Self { kind, bytes: None, type_tag: JSON.into(), codec: IDENTITY.into() }
+        Self {
+            kind,
+            bytes: None,
+            type_tag: JSON.into(),
+            codec: IDENTITY.into(),
+        }
     }
 
     /// An outcome from its stored parts; `bytes` is `None` when they were not kept.

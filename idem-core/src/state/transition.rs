@@ -216,6 +216,10 @@ fn resolve(
         (Status::InFlight, Some(end)) => end <= now,
         (Status::Completed | Status::Failed | Status::Revoked, _) => false,
     };
+    if record.owner == owner {
+        // This very resolution was sent before; its token is new.
+        return Ok((Some(record), Reply::Done));
+    }
     if !unknown {
         return Ok((Some(record), Reply::Refused("the outcome of this key is not unknown")));
     }

@@ -114,11 +114,11 @@ pub async fn settle<S: TransactionalStore>(
     store: &S,
     key: &IdempotencyKey,
     event: &Settlement,
-    entry: Option<&Entry>,
+    entries: &[Entry],
 ) -> Result<Reply, Error> {
     let mut resends = 0;
     loop {
-        match try_settle(store, key.tenant(), key, event, entry).await {
+        match try_settle(store, key.tenant(), key, event, entries).await {
             Ok(reply) => return Ok(reply),
             Err(error) => again(error, &mut resends)?,
         }
@@ -130,21 +130,21 @@ async fn try_settle<S: TransactionalStore>(
     tenant: &Tenant,
     key: &IdempotencyKey,
     event: &Settlement,
-    entry: Option<&Entry>,
+    entries: &[Entry],
 ) -> Result<Reply, Error> {
     let mut transaction = send(store.begin(tenant)).await?;
     let reply = send(store.settle_in(&mut transaction, key, event)).await?;
-    let entry = match (&reply, entry) {
-        (Reply::OutcomeUnknown { generation, attempt }, Some(entry)) => Some(Entry {
-            generation: *generation,
-            attempt: *attempt,
-            ..entry.clone()
-        }),
-        // Failing makes an entry only where the outcome becomes unknown.
-        (Reply::Done, Some(entry)) if !matches!(event, Settlement::Fail { .. }) => Some(entry.clone()),
-        _ => None,
-    };
-    if let Some(entry) = entry {
+    for entry in entries {
+        let entry = match &reply {
+            Reply::OutcomeUnknown { generation, attempt } => Entry {
+                generation: *generation,
+                attempt: *attempt,
+                ..entry.clone()
+            },
+            // Failing makes an entry only where the outcome becomes unknown.
+            Reply::Done if !matches!(event, Settlement::Fail { .. }) => entry.clone(),
+            _ => break,
+        };
         send(store.append_in(&mut transaction, &entry)).await?;
     }
     match reply {

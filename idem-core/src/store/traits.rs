@@ -58,8 +58,8 @@ pub trait Store: Send + Sync + 'static {
     /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
     fn complete(&self, completion: &Completion) -> impl Future<Output = Result<Completed, Error>> + Send;
 
-    /// Applies an event that is neither a claim nor a completion, and appends `entry` with it if it makes
-    /// the outcome unknown or takes effect.
+    /// Applies an event that is neither a claim nor a completion, and appends `entries` with it if it
+    /// makes the outcome unknown or takes effect.
     ///
     /// # Contract
     ///
@@ -72,7 +72,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         key: &IdempotencyKey,
         event: &Settlement,
-        entry: Option<&Entry>,
+        entries: &[Entry],
     ) -> impl Future<Output = Result<Reply, Error>> + Send;
 
     /// Appends an entry, unless one with the same key, generation, kind and slot is there.

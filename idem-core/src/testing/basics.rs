@@ -1,5 +1,7 @@
 //! One caller at a time.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Intent, Kit, kind};
@@ -209,10 +211,13 @@ async fn a_probe_answers_like_a_claim<S: TransactionalStore + Clone>(kit: &Kit<S
     a_final_error_is_replayed(&kit).await;
 }
 
+/// A dropped transaction is rolled back soon, not at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 async fn a_guard_commits_in_complete_alone<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let intent = Intent::new("guard");
     for round in 0..3 {
-        let Begun::Execute(mut guard) = kit.call(&intent).begin::<u32>().await.expect("a claim") else {
+        let Begun::Execute(mut guard) = kit.call(&intent).wait(PATIENCE).begin::<u32>().await.expect("a claim") else {
             panic!("nothing is recorded yet");
         };
         let _: &mut S::Connection = guard.connection();

@@ -170,6 +170,7 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         outcome_digest: outcome.digest(),
         place: None,
         freed_place: None,
+        actor: None,
         references: None,
         detail: Detail::new(derived.subject, "{}".to_owned(), None).expect("a salt"),
     };

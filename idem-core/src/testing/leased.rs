@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{Intent, Kit, kind};
 use crate::error::{Error, ErrorKind};
-use crate::execute::{Done, Effect, EffectError, Leased, Settings};
+use crate::execute::{Done, Effect, EffectError, Leased, Resolution, Settings};
+use crate::ledger::EntryKind;
 use crate::record::{Mode, Outcome, OutcomeKind, OwnerToken, Recovery};
 use crate::state::{Claim, Reply, Settlement, Status};
 use crate::store::{Completed, Completion, StoreClaim, TransactionalStore};
@@ -46,6 +47,11 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.case(
         "a late acknowledgement completes an unknown outcome",
         a_late_acknowledgement(kit),
+    )
+    .await;
+    kit.case(
+        "an unknown outcome is resolved by a person",
+        an_unknown_outcome_is_resolved(kit),
     )
     .await;
     kit.case("every step sent again is a no-op", steps_sent_again(kit))
@@ -333,7 +339,7 @@ async fn a_zombie_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     ] {
         let key = kit.call(&intent).key().expect("a key");
         assert_eq!(
-            kit.store.settle(&key, &event, None).await.expect("an answer"),
+            kit.store.settle(&key, &event, &[]).await.expect("an answer"),
             Reply::Stale,
             "{event:?}"
         );
@@ -342,6 +348,58 @@ async fn a_zombie_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         guard.complete(2).await.expect("the new owner's result stands"),
         Done::Executed(2)
     );
+}
+
+async fn an_unknown_outcome_is_resolved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("resolve").once_per("p"), Downstream::default());
+    let resolve = async |resolution: Resolution<u32>| kit.call(&intent).resolve(resolution, "ada").await;
+    assert_eq!(
+        resolve(Resolution::DidNotHappen)
+            .await
+            .expect_err("nothing is unknown")
+            .kind(),
+        ErrorKind::Misuse
+    );
+    assert_eq!(
+        kind(run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await),
+        ErrorKind::OutcomeUnknown
+    );
+    resolve(Resolution::DidNotHappen).await.expect("resolved");
+    assert_eq!(
+        resolve(Resolution::DidNotHappen).await.expect_err("it is known").kind(),
+        ErrorKind::Misuse
+    );
+    assert_eq!(
+        kind(run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await),
+        ErrorKind::OutcomeUnknown
+    );
+    assert_eq!(
+        downstream.called(),
+        2,
+        "it ran again after somebody said that it had not happened"
+    );
+    resolve(Resolution::Happened(5)).await.expect("resolved");
+    let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(6)).await;
+    assert_eq!(
+        (again.expect("it is known"), downstream.called()),
+        (Done::Replayed(5), 2)
+    );
+    let own = kit
+        .view(&intent)
+        .await
+        .ledger
+        .own
+        .expect("what happened is in the ledger as executed");
+    assert_eq!(own.kind, EntryKind::Executed);
+    let other = run_one(
+        kit,
+        &intent.case("other"),
+        Recovery::Hold,
+        &downstream,
+        Answer::Value(7),
+    )
+    .await;
+    assert_eq!(kind(other), ErrorKind::AlreadyExecuted, "it holds its place");
 }
 
 async fn a_late_acknowledgement<S: TransactionalStore + Clone>(kit: &Kit<S>) {
@@ -377,12 +435,12 @@ async fn steps_sent_again<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     for _ in 0..2 {
         let renewed = kit
             .store
-            .settle(&claim.key, &Settlement::Renew { owner, lease: LEASE }, None)
+            .settle(&claim.key, &Settlement::Renew { owner, lease: LEASE }, &[])
             .await;
         assert_eq!(renewed.expect("an answer"), Reply::Done);
     }
     for _ in 0..2 {
-        let failed = kit.store.settle(&claim.key, &Settlement::Fail { owner }, None).await;
+        let failed = kit.store.settle(&claim.key, &Settlement::Fail { owner }, &[]).await;
         assert_eq!(
             failed.expect("an answer"),
             Reply::OutcomeUnknown {

@@ -150,13 +150,13 @@ LEFT JOIN LATERAL (
         (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $3)) place ON true";
 
 /// The last statement before the commit. Writes three rows or, when the claim of this owner, made in
-/// this transaction if it is a transactional one (`$35`), does not stand, none.
+/// this transaction if it is a transactional one (`$36`), does not stand, none.
 const COMPLETE: &str = "
 WITH completed AS (
-    UPDATE {record} SET status = 1, outcome_kind = $30, outcome = $31, outcome_type = $32, outcome_codec = $33, completed_at = now(),
-        lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $34 * interval '1 millisecond' ELSE expires_at END
-    WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $29
-      AND (mode = 1 OR pg_current_xact_id()::text = $35)
+    UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = now(),
+        lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
+    WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30
+      AND (mode = 1 OR pg_current_xact_id()::text = $36)
     RETURNING 1),
 entry AS (
     INSERT INTO {ledger} ({columns})
@@ -173,7 +173,7 @@ WITH entry AS (
 {detail}";
 
 const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place";
+        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place, actor";
 
 /// A refusal says which place was asked for, and takes none.
 /// An earlier attempt of the key may hold the place already.
@@ -185,7 +185,7 @@ const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
         CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15::bytea END,
         CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
-        $16, $27, $28";
+        $16, $27, $28, $29";
 
 const DETAIL: &str =
     "INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256,

@@ -122,18 +122,18 @@ FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.
 /// The last statements before the commit. They write three rows or none: each asks whether the one
 /// before it wrote.
 const COMPLETE: &str = "
-UPDATE {record} SET status = 1, outcome_kind = $30, outcome = $31, outcome_type = $32, outcome_codec = $33, completed_at = {now},
-    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $34 ELSE expires_at END
-WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $29;";
+UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = {now},
+    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
+WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30;";
 
 /// An entry and its detail. A refusal says which place was asked for, and takes none.
 const ENTRY: &str = "
 INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-    payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at, effect_references, freed_place)
+    payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, recorded_at, effect_references, freed_place, actor)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
     CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15 END,
     CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
-    $16, {now}, $27, $28
+    $16, {now}, $27, $28, $29
 {if};
 INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
     policy_version, approver, salt)

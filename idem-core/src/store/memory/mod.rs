@@ -91,8 +91,8 @@ impl Store for MemoryStore {
         atomic::complete(self, completion).await
     }
 
-    async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entry: Option<&Entry>) -> Result<Reply, Error> {
-        atomic::settle(self, key, event, entry).await
+    async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entries: &[Entry]) -> Result<Reply, Error> {
+        atomic::settle(self, key, event, entries).await
     }
 
     async fn append(&self, entry: &Entry) -> Result<(), Error> {
