@@ -98,11 +98,14 @@ impl Lease {
                 owner: self.owner,
                 lease: self.length,
             };
-            match shared.store.settle(&self.key, &renew, &[]).await {
-                Ok(Reply::Done) => self.deadline = deadline,
-                Ok(_) => break,
+            // A storage that does not answer must not keep the end of the lease from the effect. After a
+            // stop of the process the lease may have ended and still be renewed.
+            let patience = self.deadline.left().max(self.length / 3);
+            match tokio::time::timeout(patience, shared.store.settle(&self.key, &renew, &[])).await {
+                Ok(Ok(Reply::Done)) => self.deadline = deadline,
+                Ok(Ok(_)) | Err(_) => break,
                 // The storage may be back before the lease ends.
-                Err(error) => {
+                Ok(Err(error)) => {
                     tracing::warn!(key = self.key.short(), error = %error, "a lease could not be renewed");
                     if self.deadline.left().is_zero() {
                         break;
