@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::task::{AbortHandle, JoinError};
 use tracing::{Instrument as _, Span};
 
-use super::attempt::{enter, limit, lost, turned_away};
+use super::attempt::{enter, limit, turned_away};
 use super::effect::Effect;
 use super::effect_error::Verdict;
 use super::lease::{self, Held, fail_later};
@@ -111,6 +111,10 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
     }
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched at once; a box would cost every call"
+)]
 enum Acquired<T> {
     Held(Held),
     Replayed(T),
@@ -284,9 +288,19 @@ async fn what_stands<S: Store, T: DeserializeOwned>(
         Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
     })?;
     match reply {
-        Reply::Claimed { .. } => Err(lost(call)),
+        Reply::Claimed { .. } => Err(claim_lost(call)),
         reply => answer::answer(reply, call),
     }
+}
+
+/// Nothing stands: somebody has said that nothing happened, or another attempt was lost as well.
+fn claim_lost(call: &Prepared) -> Error {
+    let message = format!(
+        "the claim of key {} was lost before its outcome was recorded, and no outcome is on record; what this attempt of `{}` did outside stands, so find out before it is sent again",
+        call.key().short(),
+        call.action
+    );
+    Error::new(ErrorKind::LostClaim, message)
 }
 
 fn unrecorded(call: &Prepared, error: Error) -> Error {
