@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use idem::{Done, ErrorKind, Idem, Recovery, Reply};
+use idem::{Done, ErrorKind, Idem, Recovery};
 use idem_system_tests::process::Child;
 use idem_system_tests::{Postgres, Sqlite, process};
 
@@ -356,7 +356,7 @@ impl<'m> Chaos<'m> {
                 attempt: 0,
                 cents: input.cents,
             });
-            assert_eq!(resolve(idem, &input, receipt).await, Reply::Done);
+            resolve(idem, &input, receipt).await;
             let done = ask_until_answered(idem, &input, self.mode.recovery, port).await;
             let done = done.expect("it is known now");
             assert_eq!(done.is_replayed(), receipt.is_some(), "order {order}");
@@ -415,6 +415,7 @@ impl<'m> Chaos<'m> {
         }
         let store = idem.store();
         assert_eq!(store.number(COMPLETED).await, self.effects as i64);
+        assert_eq!(store.number(EXECUTED).await, self.effects as i64);
         assert_eq!(store.number(EXECUTED_TWICE).await, 0);
         assert_eq!(
             store.number(NOT_INTENDED).await,

@@ -9,13 +9,13 @@
 
 use std::time::Duration;
 
-use idem::{Done, Error, ErrorKind, Idem, Recovery, Reply};
+use idem::{Done, Error, ErrorKind, Idem, Recovery};
 use idem_system_tests::process::Child;
 
 use crate::downstream::{Downstream, Memory};
 use crate::stage::{
-    COMPLETED, Charge, Database, EXECUTED, HELD, INTENDED, Receipt, Stage, UNKNOWN, ask, ask_until_answered, front,
-    on_both, resolve,
+    COMPLETED, Charge, Database, EXECUTED, HELD, INTENDED, RECORDS, Receipt, Stage, UNKNOWN, ask, ask_until_answered,
+    front, on_both, resolve,
 };
 use crate::worker::{Orders, tell};
 
@@ -133,6 +133,9 @@ on_both!(
     the_horizon_is_counted_from_the_first_attempt,
     the_stricter_recovery_counts,
     a_slow_call_keeps_its_lease,
+    a_claim_stands_or_falls_with_its_entry,
+    a_completion_stands_or_falls_with_its_entry,
+    an_unknown_outcome_stands_or_falls_with_its_entry,
 );
 
 async fn killed_before_the_call_a_rerun_charges_once<D: Database>() {
@@ -211,7 +214,7 @@ async fn it_is_held<D: Database>(place: At, calls: u32) {
         attempt: 1,
         cents: 1000,
     });
-    assert_eq!(resolve(&scene.idem, &scene.input, receipt).await, Reply::Done);
+    resolve(&scene.idem, &scene.input, receipt).await;
     let done = scene.answer().await.expect("it is known now");
     match receipt {
         Some(receipt) => assert_eq!(done, Done::Replayed(receipt)),
@@ -219,6 +222,7 @@ async fn it_is_held<D: Database>(place: At, calls: u32) {
     }
     assert_eq!(scene.calls(), (1, 1));
     assert_eq!((scene.number(HELD).await, scene.number(COMPLETED).await), (0, 1));
+    assert_eq!(scene.number(EXECUTED).await, 1);
 }
 
 async fn killed_again_and_again_a_rerun_charges_once<D: Database>() {
@@ -286,4 +290,35 @@ async fn a_slow_call_keeps_its_lease<D: Database>() {
     assert_eq!((done.is_replayed(), done.get().attempt), (true, 1));
     assert_eq!(scene.calls(), (1, 1));
     assert_eq!(scene.number(UNKNOWN).await, 0);
+}
+
+async fn a_claim_stands_or_falls_with_its_entry<D: Database>() {
+    let scene = Scene::<D>::new(Memory::Never, Recovery::Hold).await;
+    scene.idem.store().refuse("intended").await;
+    let error = scene.ask().await.expect_err("the ledger refuses");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
+    assert_eq!(scene.number(RECORDS).await, 0);
+    assert_eq!(scene.calls(), (0, 0));
+}
+
+async fn a_completion_stands_or_falls_with_its_entry<D: Database>() {
+    let scene = Scene::<D>::new(Memory::Never, Recovery::Hold).await;
+    scene.idem.store().refuse("executed").await;
+    let error = scene.ask().await.expect_err("the ledger refuses");
+    assert_eq!(error.kind(), ErrorKind::OutcomeUnknown, "{error:?}");
+    assert_eq!(scene.number(COMPLETED).await, 0);
+    // And the claim is not released.
+    scene.is_unknown().await;
+    assert_eq!(scene.calls(), (1, 1));
+}
+
+async fn an_unknown_outcome_stands_or_falls_with_its_entry<D: Database>() {
+    let scene = Scene::<D>::new(Memory::Never, Recovery::Hold).await;
+    scene.kill_at(At::Call);
+    scene.idem.store().refuse("unknown").await;
+    tokio::time::sleep(LEASE + LEASE / 8).await;
+    let error = scene.ask().await.expect_err("the ledger refuses");
+    assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
+    assert_eq!(scene.number(HELD).await, 0);
+    assert_eq!(scene.calls(), (1, 1));
 }

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use idem::{Done, Effect, Error, ErrorKind, Idem, Outcome, OutcomeKind, OwnerToken, PgStore, Recovery, Reply};
-use idem::{Settings, Settlement, SqliteStore, Store, TransactionalStore, idempotent};
+use idem::{
+    Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
+    TransactionalStore, idempotent,
+};
 use idem_system_tests::{Postgres, Sqlite, postgres, sqlite};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPoolOptions;
@@ -56,6 +58,8 @@ pub trait Stage: TransactionalStore + Clone {
     async fn number(&self, query: &'static str) -> i64;
     /// The effect of a transaction: a row.
     fn pay(connection: &mut Self::Connection, order: &str) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+    /// Has the database refuse ledger entries of a kind.
+    async fn refuse(&self, kind: &str);
     /// Has it seem that so much time has passed since everything that is on record.
     async fn pass(&self, time: Duration);
 }
@@ -127,15 +131,10 @@ pub async fn ask_until_answered<S: Store>(
 }
 
 /// Says what came of a call whose outcome is unknown.
-pub async fn resolve<S: Store>(idem: &Idem<S>, input: &Charge, receipt: Option<Receipt>) -> Reply {
-    let outcome = receipt.map(|receipt| Outcome::encode(OutcomeKind::Success, &receipt).expect("numbers"));
-    let resolve = Settlement::Resolve {
-        outcome,
-        owner: OwnerToken::random().expect("random bytes"),
-        retention: Duration::from_secs(24 * 3600),
-    };
-    let key = idem.call(input).key().expect("a key");
-    idem.store().settle(&key, &resolve, None).await.expect("an answer")
+pub async fn resolve<S: Store>(idem: &Idem<S>, input: &Charge, receipt: Option<Receipt>) {
+    let resolution = receipt.map_or(Resolution::DidNotHappen, Resolution::Happened);
+    let resolved = idem.call(input).resolve(resolution, "who looked it up").await;
+    resolved.expect("the outcome is unknown");
 }
 
 /// The key that the downstream gets for an input.
@@ -223,6 +222,12 @@ impl Stage for PgStore {
         sqlx::query(PAY).bind(order).execute(connection).await.map(|_| ())
     }
 
+    async fn refuse(&self, kind: &str) {
+        let refuse = format!("ALTER TABLE idem_ledger ADD CHECK (kind <> '{kind}')");
+        let refuse = sqlx::query(sqlx::AssertSqlSafe(refuse));
+        refuse.execute(self.pool()).await.expect("altered");
+    }
+
     async fn pass(&self, time: Duration) {
         let seconds = f64::from(u32::try_from(time.as_secs()).expect("a short time"));
         for column in ["created_at", "completed_at", "expires_at"] {
@@ -255,6 +260,15 @@ impl Stage for SqliteStore {
     async fn pay(connection: &mut Self::Connection, order: &str) -> Result<(), sqlx::Error> {
         let order = order.to_owned();
         sqlx::query(PAY).bind(order).execute(connection).await.map(|_| ())
+    }
+
+    async fn refuse(&self, kind: &str) {
+        let refuse = format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON idem_ledger WHEN NEW.kind = '{kind}' BEGIN
+                SELECT RAISE(ABORT, 'refused'); END"
+        );
+        let refuse = sqlx::query(sqlx::AssertSqlSafe(refuse));
+        refuse.execute(self.pool()).await.expect("created");
     }
 
     async fn pass(&self, time: Duration) {
