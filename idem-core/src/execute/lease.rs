@@ -128,6 +128,14 @@ impl Held {
         self.claim.claim.owner
     }
 
+    /// Whether no earlier attempt can have had the effect when this one had not. An attempt that may have
+    /// taken over from another knows nothing of that one's call: were the record released, its horizon
+    /// would be counted anew, beyond what the downstream remembers.
+    pub(crate) fn vouches_for_all(&self) -> bool {
+        let reruns = matches!(self.claim.claim.lease, Some((_, Recovery::Rerun { .. })));
+        self.won.attempt == 1 || !reruns
+    }
+
     /// Records an outcome. A store failure never releases the claim: this tries again for as long as
     /// another lease would last.
     pub(crate) async fn complete<S: Store>(

@@ -227,6 +227,19 @@ async fn report<S: Store, T: DeserializeOwned>(
     let outcome = match verdict {
         Verdict::Final(outcome) => outcome,
         Verdict::Unencodable(_) => Outcome::unavailable(OutcomeKind::Declined),
+        Verdict::NothingHappened(source) if !held.vouches_for_all() => {
+            let message = format!(
+                "the effect of `{}` failed, and nothing happened in this attempt; an earlier one may have had it, so the call may be sent again under the same downstream key",
+                call.action
+            );
+            return match held.fail(shared, call).await {
+                Ok(Reply::Done) => Err(Error::new(ErrorKind::Effect, message)
+                    .with_source(source)
+                    .with_retry(Retry::Later)),
+                Ok(_) => what_stands(shared, call, held).await,
+                Err(error) => Err(unrecorded(call, error)),
+            };
+        }
         Verdict::NothingHappened(source) => {
             let message = format!(
                 "the effect of `{}` failed, and nothing happened; send the call again when the cause is gone",

@@ -131,6 +131,7 @@ on_both!(
     killed_again_and_again_a_rerun_charges_once,
     beyond_the_horizon_nothing_is_sent_again,
     the_horizon_is_counted_from_the_first_attempt,
+    an_attempt_that_had_no_effect_does_not_vouch_for_the_one_before,
     the_stricter_recovery_counts,
     a_slow_call_keeps_its_lease,
     a_claim_stands_or_falls_with_its_entry,
@@ -269,6 +270,23 @@ async fn the_horizon_is_counted_from_the_first_attempt<D: Database>() {
     assert_eq!(scene.calls(), (2, 1));
     let of_the_second = "SELECT count(*) FROM idem_ledger WHERE kind = 'unknown' AND attempt = 2";
     assert_eq!(scene.number(of_the_second).await, 1);
+}
+
+async fn an_attempt_that_had_no_effect_does_not_vouch_for_the_one_before<D: Database>() {
+    let horizon = 3 * LEASE;
+    let recovery = Recovery::Rerun {
+        remembered_for: horizon,
+    };
+    let scene = Scene::<D>::new(Memory::For(horizon), recovery).await;
+    scene.kill_at(At::Call);
+    tokio::time::sleep(LEASE + LEASE / 8).await;
+    // Nobody listens there, so nothing happens.
+    let error = ask(&scene.idem, &scene.input, recovery, 1, Duration::ZERO).await;
+    let error = error.expect_err("nobody listens");
+    assert!(error.kind() == ErrorKind::Effect && error.is_retryable(), "{error:?}");
+    tokio::time::sleep(horizon).await;
+    scene.is_unknown().await;
+    assert_eq!(scene.calls(), (1, 1));
 }
 
 async fn the_stricter_recovery_counts<D: Database>() {
