@@ -1,4 +1,4 @@
-//! Many calls over shared keys from several workers that are killed and stopped at random.
+//! Many calls over shared keys from several workers that are killed, stopped and cut off from their database at random.
 //!
 //! Each order is asked for twice, at about the same time, and again until its client is told what came of it; a client
 //! whose worker was killed knows nothing and asks again. At the end every order is completed or unknown, what is unknown
@@ -117,6 +117,8 @@ const COPIES: usize = 2;
 const DELAY: Duration = Duration::from_millis(30);
 /// When a worker is killed or stopped after it was told its orders, at most.
 const FATE: Duration = Duration::from_millis(30);
+/// All connections to PostgreSQL break about this often, at least.
+const BETWEEN_CUTS: Duration = Duration::from_millis(2000);
 
 fn play<D: Database>(mode: &Mode) {
     let effects = variable("IDEM_CHAOS_EFFECTS").unwrap_or(300);
@@ -143,6 +145,7 @@ fn play<D: Database>(mode: &Mode) {
             let (chaos, seed) = (&chaos, seed.wrapping_add(number as u64));
             scope.spawn(move || chaos.serve(&mut Dice::new(seed)));
         }
+        scope.spawn(|| process::block_on(chaos.cut::<D::Store>(&mut Dice::new(!seed))));
     });
     let ran = started.elapsed();
     process::block_on(async {
@@ -176,6 +179,7 @@ struct Chaos<'m> {
 struct Counts {
     kills: AtomicU64,
     stops: AtomicU64,
+    cuts: AtomicU64,
     executed: AtomicU64,
     replayed: AtomicU64,
     asked_again: AtomicU64,
@@ -243,6 +247,15 @@ impl<'m> Chaos<'m> {
             for _ in &batch {
                 self.hear(&mut worker, dice);
             }
+        }
+    }
+
+    /// Breaks the connections of all workers from time to time, where there is a server to do it.
+    async fn cut<S: Stage>(&self, dice: &mut Dice) {
+        let store = S::attach(&self.orders.database).await;
+        while self.open.load(Ordering::SeqCst) > 0 && store.cut().await {
+            add(&self.counts.cuts);
+            tokio::time::sleep(dice.within(BETWEEN_CUTS)).await;
         }
     }
 
@@ -443,12 +456,13 @@ impl<'m> Chaos<'m> {
         let count = |count: &AtomicU64| count.load(Ordering::SeqCst);
         let (counts, total) = (&self.counts, downstream.total());
         eprintln!(
-            "{on}, {}: {} effects in {ran:.1?}; {} kills, {} stops; answers: {} executed, {} replayed, {} unknown, {} to come again; \
+            "{on}, {}: {} effects in {ran:.1?}; {} kills, {} stops, {} cuts; answers: {} executed, {} replayed, {} unknown, {} to come again; \
              downstream: {} requests, {} charges; {unknown} unknown in the end, all resolved",
             self.mode.name,
             self.effects,
             count(&counts.kills),
             count(&counts.stops),
+            count(&counts.cuts),
             count(&counts.executed),
             count(&counts.replayed),
             count(&counts.unknown),

@@ -53,7 +53,12 @@ pub trait Database: Sized {
 /// A store, and questions past it.
 pub trait Stage: TransactionalStore + Clone {
     /// Opens a pool of its own, and makes what tables are missing.
-    async fn attach(url: &str) -> Self;
+    async fn attach(url: &str) -> Self {
+        Self::try_attach(url).await.expect("the database of the test")
+    }
+    async fn try_attach(url: &str) -> Result<Self, Box<dyn std::error::Error>>;
+    /// Breaks all connections but one's own, as a restart of the server does. Returns whether there is a server.
+    async fn cut(&self) -> bool;
     async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error>;
     async fn number(&self, query: &'static str) -> i64;
     /// The effect of a transaction: a row.
@@ -83,9 +88,17 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// A front door with this lease.
+/// A front door with this lease. Its first connection may be cut.
 pub async fn front<S: Stage>(url: &str, lease: Duration) -> Idem<S> {
-    let store = S::attach(url).await;
+    let mut tries = 0;
+    let store = loop {
+        match S::try_attach(url).await {
+            Ok(store) => break store,
+            Err(error) if tries == 10 => panic!("the database of the test: {error}"),
+            Err(_) => tries += 1,
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
     Idem::with_settings(store, Settings::default().lease(lease)).expect("good settings")
 }
 
@@ -204,10 +217,16 @@ impl Database for Sqlite {
 }
 
 impl Stage for PgStore {
-    async fn attach(url: &str) -> Self {
+    async fn try_attach(url: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let pool = PgPoolOptions::new().max_connections(5).test_before_acquire(false);
-        let pool = pool.connect(url).await.expect("the database of the test");
-        Self::new(pool).migrate().await.expect("migrated")
+        Ok(Self::new(pool.connect(url).await?).migrate().await?)
+    }
+
+    async fn cut(&self) -> bool {
+        let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        // It may hit the pool of whoever asks, too.
+        let _ = sqlx::query(cut).execute(self.pool()).await;
+        true
     }
 
     async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
@@ -239,14 +258,17 @@ impl Stage for PgStore {
 }
 
 impl Stage for SqliteStore {
-    async fn attach(url: &str) -> Self {
-        let options: SqliteConnectOptions = url.parse().expect("the URL of a file");
+    async fn try_attach(url: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let options: SqliteConnectOptions = url.parse()?;
         let options = options
             .journal_mode(SqliteJournalMode::Wal)
             .busy_timeout(Duration::from_secs(10));
         let pool = SqlitePoolOptions::new().max_connections(5).test_before_acquire(false);
-        let pool = pool.connect_with(options).await.expect("the file of the test");
-        Self::new(pool).migrate().await.expect("migrated")
+        Ok(Self::new(pool.connect_with(options).await?).migrate().await?)
+    }
+
+    async fn cut(&self) -> bool {
+        false
     }
 
     async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
