@@ -117,8 +117,8 @@ const COPIES: usize = 2;
 const DELAY: Duration = Duration::from_millis(30);
 /// When a worker is killed or stopped after it was told its orders, at most.
 const FATE: Duration = Duration::from_millis(30);
-/// All connections to PostgreSQL break about this often, at least.
-const BETWEEN_CUTS: Duration = Duration::from_millis(2000);
+/// All connections to PostgreSQL break at least this often.
+const BETWEEN_CUTS: Duration = Duration::from_millis(4000);
 
 fn play<D: Database>(mode: &Mode) {
     let effects = variable("IDEM_CHAOS_EFFECTS").unwrap_or(300);
