@@ -153,6 +153,11 @@ fn outcome(row: &impl Readable) -> Result<Option<Outcome>, Error> {
     )))
 }
 
+/// Whether a record is claimed with a lease, which may have ended.
+pub(crate) fn has_lease(record: &Record) -> bool {
+    record.status == Status::InFlight && record.lease_until.is_some()
+}
+
 /// The newest fact about the key itself, from columns that begin with `own_`.
 pub(crate) fn standing(row: &impl Readable) -> Result<Option<Standing>, Error> {
     let Some(kind) = text(row, "own_kind")? else {

@@ -98,11 +98,14 @@ impl Lease {
                 owner: self.owner,
                 lease: self.length,
             };
-            match shared.store.settle(&self.key, &renew, &[]).await {
-                Ok(Reply::Done) => self.deadline = deadline,
-                Ok(_) => break,
+            // A storage that does not answer must not keep the end of the lease from the effect. After a
+            // stop of the process the lease may have ended and still be renewed.
+            let patience = self.deadline.left().max(self.length / 3);
+            match tokio::time::timeout(patience, shared.store.settle(&self.key, &renew, &[])).await {
+                Ok(Ok(Reply::Done)) => self.deadline = deadline,
+                Ok(Ok(_)) | Err(_) => break,
                 // The storage may be back before the lease ends.
-                Err(error) => {
+                Ok(Err(error)) => {
                     tracing::warn!(key = self.key.short(), error = %error, "a lease could not be renewed");
                     if self.deadline.left().is_zero() {
                         break;
@@ -123,6 +126,14 @@ impl Held {
 
     fn owner(&self) -> OwnerToken {
         self.claim.claim.owner
+    }
+
+    /// Whether no earlier attempt can have had the effect when this one had not. An attempt that may have
+    /// taken over from another knows nothing of that one's call: were the record released, its horizon
+    /// would be counted anew, beyond what the downstream remembers, and another payload could get its outcome.
+    pub(crate) fn vouches_for_all(&self) -> bool {
+        let reruns = matches!(self.claim.claim.lease, Some((_, Recovery::Rerun { .. })));
+        self.won.attempt == 1 || !reruns
     }
 
     /// Records an outcome. A store failure never releases the claim: this tries again for as long as
@@ -167,14 +178,8 @@ impl Held {
 
     /// Says that nothing happened.
     ///
-    /// An attempt after the first under [`Recovery::Rerun`] can say so of itself alone: an earlier one may have
-    /// reached the downstream, whose memory still counts from there, and which knows its payload. So the
-    /// claim stays, and the next attempt may claim at once.
+    /// Only for an attempt that [vouches for all](Self::vouches_for_all).
     pub(crate) async fn release<S: Store>(&self, shared: &Shared<S>, call: &Prepared) -> Result<Reply, Error> {
-        let reruns = matches!(self.claim.claim.lease, Some((_, Recovery::Rerun { .. })));
-        if reruns && self.won.attempt > 1 {
-            return self.fail(shared, call).await;
-        }
         let release = Settlement::Release {
             owner: self.owner(),
             retention: self.claim.claim.retention,

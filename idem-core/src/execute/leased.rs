@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio::task::{AbortHandle, JoinError};
 use tracing::{Instrument as _, Span};
 
-use super::attempt::{enter, limit, lost, turned_away};
+use super::attempt::{enter, limit, turned_away};
 use super::effect::Effect;
 use super::effect_error::Verdict;
 use super::lease::{self, Held, fail_later};
@@ -227,6 +227,19 @@ async fn report<S: Store, T: DeserializeOwned>(
     let outcome = match verdict {
         Verdict::Final(outcome) => outcome,
         Verdict::Unencodable(_) => Outcome::unavailable(OutcomeKind::Declined),
+        Verdict::NothingHappened(source) if !held.vouches_for_all() => {
+            let message = format!(
+                "the effect of `{}` failed, and nothing happened in this attempt; an earlier one may have had it, so the call may be sent again under the same downstream key",
+                call.action
+            );
+            return match held.fail(shared, call).await {
+                Ok(Reply::Done) => Err(Error::new(ErrorKind::Effect, message)
+                    .with_source(source)
+                    .with_retry(Retry::Later)),
+                Ok(_) => what_stands(shared, call, held).await,
+                Err(error) => Err(unrecorded(call, error)),
+            };
+        }
         Verdict::NothingHappened(source) => {
             let message = format!(
                 "the effect of `{}` failed, and nothing happened; send the call again when the cause is gone",
@@ -288,9 +301,19 @@ async fn what_stands<S: Store, T: DeserializeOwned>(
         Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
     })?;
     match reply {
-        Reply::Claimed { .. } => Err(lost(call)),
+        Reply::Claimed { .. } => Err(claim_lost(call)),
         reply => answer::answer(reply, call),
     }
+}
+
+/// Nothing stands: somebody has said that nothing happened, or another attempt was lost as well.
+fn claim_lost(call: &Prepared) -> Error {
+    let message = format!(
+        "the claim of key {} was lost before its outcome was recorded, and no outcome is on record; what this attempt of `{}` did outside stands, so find out before it is sent again",
+        call.key().short(),
+        call.action
+    );
+    Error::new(ErrorKind::LostClaim, message)
 }
 
 fn unrecorded(call: &Prepared, error: Error) -> Error {

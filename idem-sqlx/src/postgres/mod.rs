@@ -119,15 +119,21 @@ impl PgStore {
         Ok(true)
     }
 
-    /// Where the lease of the record that was seen has ended, its outcome becomes unknown.
-    async fn hold(&self, transaction: &mut PgTransaction<'_>, claim: &StoreClaim, seen: &Record) -> Result<(), Error> {
+    /// Where the lease of the record that was seen has ended, its outcome becomes unknown. Returns whether it
+    /// has: its owner may have come back in between.
+    async fn hold(
+        &self,
+        transaction: &mut PgTransaction<'_>,
+        claim: &StoreClaim,
+        seen: &Record,
+    ) -> Result<bool, Error> {
         let query = bind::hold(sqlx::query::<Postgres>(self.sql().hold.clone()), claim, seen);
-        transaction
+        let done = transaction
             .as_mut()
             .execute(query)
             .await
             .map_err(|source| store_error("claim the key", source))?;
-        Ok(())
+        Ok(done.rows_affected() > 0)
     }
 
     async fn view_on(
@@ -249,10 +255,16 @@ impl TransactionalStore for PgStore {
                 })
             }
             Reply::OutcomeUnknown { generation, attempt } => {
-                if let Some(seen) = &view.record {
-                    self.hold(transaction, claim, seen).await?;
-                }
-                Ok(Reply::OutcomeUnknown { generation, attempt })
+                let ended = view.record.as_ref().filter(|seen| rows::has_lease(seen));
+                let unknown = match ended {
+                    Some(seen) => self.hold(transaction, claim, seen).await?,
+                    None => true,
+                };
+                Ok(if unknown {
+                    Reply::OutcomeUnknown { generation, attempt }
+                } else {
+                    Reply::InFlight { lease_left: None }
+                })
             }
             reply => Ok(reply),
         }

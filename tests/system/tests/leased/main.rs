@@ -1,0 +1,18 @@
+//! Outside effects under a lease: what happens when the processes that have them are killed or stopped.
+
+mod cases;
+mod chaos;
+mod crash;
+mod downstream;
+mod stage;
+mod worker;
+mod zombie;
+
+#[test]
+fn child_process_entry() {
+    idem_system_tests::process::host(&[
+        (downstream::ROLE, downstream::play),
+        (worker::ROLE, worker::play),
+        (worker::PAYS_AND_HANGS, worker::pay_and_hang),
+    ]);
+}
