@@ -27,7 +27,9 @@ pub enum Recovery {
     /// The downstream enforces the key for this long, counted from the first attempt: within it the
     /// next attempt runs, beyond it the outcome is unknown.
     Rerun {
-        /// How long the downstream remembers the key.
+        /// How long the downstream remembers the key, less the longest time that can pass between a claim and
+        /// the arrival of its call (pauses of the process included): an attempt that is claimed within it may
+        /// still be on its way when it ends.
         remembered_for: Duration,
     },
     /// Nothing runs again until a person or a reconciliation has said what happened.

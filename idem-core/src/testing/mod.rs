@@ -21,6 +21,7 @@ mod histories;
 mod intent;
 mod joined;
 mod leased;
+mod lost_lease;
 
 pub use intent::Intent;
 
@@ -49,6 +50,7 @@ pub async fn transactional_store<S: TransactionalStore + Clone>(store: S) {
     concurrent::run(&kit).await;
     histories::run(&kit).await;
     leased::run(&kit).await;
+    lost_lease::run(&kit).await;
 }
 
 /// A store under test.
