@@ -79,7 +79,7 @@ fn recovery_number(recovery: Recovery) -> i64 {
 /// `$8` fingerprint, `$9` its version, `$10` step, `$11` run, `$12` payload digest, `$13` outcome
 /// digest, `$14` reason, `$15` place, `$16` commitment; of the detail `$17` subject, `$18` preimage,
 /// `$19` basis, `$20` model, `$21` its version, `$22` prompt, `$23` snapshot, `$24` policy,
-/// `$25` approver, `$26` salt; `$27` references, `$28` freed place,
+/// `$25` approver, `$26` salt; `$27` references, `$28` whether it frees a place,
 /// `$29` actor.
 pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound<'q, DB> {
     let query = DB::text(query, Some(entry.key.tenant().as_str()));
@@ -114,7 +114,7 @@ pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound
     let query = DB::text(query, basis.and_then(|basis| basis.approver.as_deref()));
     let query = DB::bytes(query, Some(detail.salt()));
     let query = DB::text(query, entry.references.as_deref());
-    let query = DB::bytes(query, entry.freed_place.as_ref().map(|place| &place[..]));
+    let query = DB::int(query, entry.frees_place.into());
     DB::text(query, entry.actor.as_deref())
 }
 

@@ -110,7 +110,7 @@ fn replay<T: DeserializeOwned>(outcome: Outcome, call: &Prepared) -> Result<Done
     match outcome.decode() {
         Some(Ok(value)) => Ok(Done::Replayed(value)),
         Some(Err(source)) => Err(unavailable("cannot be read as what this call returns").with_source(source)),
-        None => Err(unavailable("was too large to keep")),
+        None => Err(unavailable("was not kept: it was too large, or could not be written")),
     }
 }
 

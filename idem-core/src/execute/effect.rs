@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::lease::Standing;
 use crate::key::IdempotencyKey;
 
 /// What an outside effect gets: its identity, and whether the claim still holds.
@@ -13,17 +14,17 @@ pub struct Effect {
     key: IdempotencyKey,
     generation: u32,
     attempt: u32,
-    lost: watch::Receiver<bool>,
+    lease: watch::Receiver<Standing>,
     references: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 impl Effect {
-    pub(crate) fn new(key: IdempotencyKey, generation: u32, attempt: u32, lost: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(key: IdempotencyKey, generation: u32, attempt: u32, lease: watch::Receiver<Standing>) -> Self {
         Self {
             key,
             generation,
             attempt,
-            lost,
+            lease,
             references: Arc::default(),
         }
     }
@@ -76,10 +77,11 @@ impl Effect {
         self.lock().push((system.into(), id.into()));
     }
 
-    /// Whether the claim was lost: another attempt may be running.
+    /// Whether the claim was lost: another attempt may be running. Ask right before sending, since a process that
+    /// was stopped for longer than its lease finds out here and nowhere else.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        self.lease.borrow().is_lost()
     }
 
     /// Waits until the claim is lost, if it ever is. Use it to stop work whose result cannot be
@@ -89,10 +91,19 @@ impl Effect {
     ///
     /// Dropping the future changes nothing.
     pub async fn lost(&self) {
-        let mut lost = self.lost.clone();
-        if lost.wait_for(|lost| *lost).await.is_err() {
-            // The sender is gone, so the attempt has ended and nothing can be lost any more.
-            std::future::pending::<()>().await;
+        let mut lease = self.lease.clone();
+        loop {
+            let left = {
+                let standing = lease.borrow_and_update();
+                if standing.is_lost() {
+                    return;
+                }
+                standing.deadline.left()
+            };
+            if let Ok(Err(_)) = tokio::time::timeout(left, lease.changed()).await {
+                // The sender is gone, so the attempt has ended and nothing can be lost any more.
+                std::future::pending::<()>().await;
+            }
         }
     }
 

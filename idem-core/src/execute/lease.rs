@@ -29,10 +29,31 @@ use crate::store::{Completed, Store, StoreClaim};
 
 /// A won claim with its lease.
 pub(crate) struct Held {
-    pub(crate) claim: StoreClaim,
-    pub(crate) won: Won,
+    pub(crate) attempt: Attempt,
     pub(crate) lease: Lease,
     _called: Option<Called>,
+}
+
+/// A claim that was won, and where.
+#[derive(Clone)]
+pub(crate) struct Attempt {
+    pub(crate) claim: StoreClaim,
+    pub(crate) won: Won,
+}
+
+/// How a lease stands, as far as this process knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// When it ends at the latest by this process's clock: counted from before the claim or the renewal
+    /// was sent, so it is never later than the storage's own end.
+    pub(crate) deadline: Deadline,
+    refused: bool,
+}
+
+impl Standing {
+    pub(crate) fn is_lost(&self) -> bool {
+        self.refused || self.deadline.left().is_zero()
+    }
 }
 
 /// What renews a claim.
@@ -41,10 +62,7 @@ pub(crate) struct Lease {
     key: IdempotencyKey,
     owner: OwnerToken,
     length: Duration,
-    /// When it ends at the latest by this process's clock: counted from before the claim or the renewal
-    /// was sent, so it is never later than the storage's own end.
-    deadline: Deadline,
-    lost: Arc<watch::Sender<bool>>,
+    standing: Arc<watch::Sender<Standing>>,
 }
 
 /// Claims with a lease; the reply if the claim was not won.
@@ -65,17 +83,21 @@ pub(crate) async fn claim<S: Store>(
                 called.runs();
             }
             tracing::Span::current().record("attempt", attempt);
-            let lost = Arc::new(watch::Sender::new(false));
+            let standing = Arc::new(watch::Sender::new(Standing {
+                deadline,
+                refused: false,
+            }));
             let lease = Lease {
                 key: claim.key.clone(),
                 owner: claim.claim.owner,
                 length,
-                deadline,
-                lost,
+                standing,
             };
             Ok(Ok(Held {
-                claim,
-                won: Won { generation, attempt },
+                attempt: Attempt {
+                    claim,
+                    won: Won { generation, attempt },
+                },
                 lease,
                 _called: called,
             }))
@@ -90,7 +112,7 @@ impl Lease {
     /// # Cancel safety
     ///
     /// A renewal under way takes effect or not.
-    pub(crate) async fn keep_alive<S: Store>(mut self, shared: Arc<Shared<S>>) -> Infallible {
+    pub(crate) async fn keep_alive<S: Store>(self, shared: Arc<Shared<S>>) -> Infallible {
         loop {
             tokio::time::sleep(self.length / 3).await;
             let deadline = Deadline::after(self.length);
@@ -100,30 +122,40 @@ impl Lease {
             };
             // A storage that does not answer must not keep the end of the lease from the effect. After a
             // stop of the process the lease may have ended and still be renewed.
-            let patience = self.deadline.left().max(self.length / 3);
+            let patience = self.standing.borrow().deadline.left().max(self.length / 3);
             match tokio::time::timeout(patience, shared.store.settle(&self.key, &renew, &[])).await {
-                Ok(Ok(Reply::Done)) => self.deadline = deadline,
+                Ok(Ok(Reply::Done)) => drop(self.standing.send_replace(Standing {
+                    deadline,
+                    refused: false,
+                })),
                 Ok(Ok(_)) | Err(_) => break,
                 // The storage may be back before the lease ends.
                 Ok(Err(error)) => {
                     tracing::warn!(key = self.key.short(), error = %error, "a lease could not be renewed");
-                    if self.deadline.left().is_zero() {
+                    if self.standing.borrow().is_lost() {
                         break;
                     }
                 }
             }
         }
-        self.lost.send_replace(true);
+        self.standing.send_modify(|standing| standing.refused = true);
         std::future::pending().await
     }
 }
 
 impl Held {
     pub(crate) fn effect(&self) -> Effect {
-        let Won { generation, attempt } = self.won;
-        Effect::new(self.claim.key.clone(), generation, attempt, self.lease.lost.subscribe())
+        let Attempt { claim, won } = &self.attempt;
+        Effect::new(
+            claim.key.clone(),
+            won.generation,
+            won.attempt,
+            self.lease.standing.subscribe(),
+        )
     }
+}
 
+impl Attempt {
     fn owner(&self) -> OwnerToken {
         self.claim.claim.owner
     }
@@ -146,7 +178,7 @@ impl Held {
         outcome: Outcome,
     ) -> Result<Completed, Error> {
         let completion = call.leased_completion(self, effect, outcome)?;
-        let give_up = Deadline::after(self.lease.length);
+        let give_up = Deadline::after(shared.settings.lease);
         let mut pause = Duration::from_millis(20);
         loop {
             match shared.store.complete(&completion).await {
@@ -193,13 +225,13 @@ impl Held {
 }
 
 /// Says in a task of its own that the outcome is unknown: for destructors, which cannot wait.
-pub(crate) fn fail_later<S: Store>(shared: Arc<Shared<S>>, call: Prepared, held: Held) {
+pub(crate) fn fail_later<S: Store>(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held) {
     // Without a runtime nobody can be told; the lease ends by itself.
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         let token = shared.tracker.token();
         runtime.spawn(async move {
             let _token = token;
-            if let Err(error) = held.fail(&shared, &call).await {
+            if let Err(error) = held.attempt.fail(&shared, &call).await {
                 tracing::warn!(key = call.key().short(), error = %error, "an abandoned claim is left to the end of its lease");
             }
         });

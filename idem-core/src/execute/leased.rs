@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinError};
 use tracing::{Instrument as _, Span};
 
@@ -14,6 +15,7 @@ use super::effect::Effect;
 use super::effect_error::Verdict;
 use super::lease::{self, Held, fail_later};
 use super::prepared::Prepared;
+use super::registry::Called;
 use super::retrying::Retrying;
 use super::telemetry::{conclude, point, span};
 use super::tracker::Token;
@@ -64,10 +66,12 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
         call.check_recovery(recovery)?;
+        let call = Arc::new(call);
         let span = span(&call);
         match acquire(shared, &call, recovery, &span).await? {
             Acquired::Replayed(value) => Ok(Done::Replayed(value)),
-            Acquired::Held(held) => {
+            Acquired::Held(held, started) => {
+                started.say();
                 let token = shared.tracker.token();
                 let work = work(Arc::clone(shared), call, held, effect, token).instrument(span);
                 match tokio::spawn(work).await {
@@ -103,10 +107,14 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
         call.check_recovery(recovery)?;
+        let call = Arc::new(call);
         let span = span(&call);
         match acquire(shared, &call, recovery, &span).await? {
             Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
-            Acquired::Held(held) => Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held, span))),
+            Acquired::Held(held, started) => {
+                started.say();
+                Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held, span)))
+            }
         }
     }
 }
@@ -116,14 +124,14 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
     reason = "it is matched and taken apart at once; a box would cost every call"
 )]
 enum Acquired<T> {
-    Held(Held),
+    Held(Held, Started),
     Replayed(T),
 }
 
 /// Claims, or waits for another attempt as long as the call allows.
 async fn acquire<S: Store, T: DeserializeOwned>(
     shared: &Arc<Shared<S>>,
-    call: &Prepared,
+    call: &Arc<Prepared>,
     recovery: Recovery,
     span: &Span,
 ) -> Result<Acquired<T>, Error> {
@@ -131,11 +139,8 @@ async fn acquire<S: Store, T: DeserializeOwned>(
     loop {
         let error = match enter(shared, call).await {
             Err(error) => error,
-            Ok(called) => match lease::claim(shared, call, recovery, called)
-                .instrument(span.clone())
-                .await?
-            {
-                Ok(held) => return Ok(Acquired::Held(held)),
+            Ok(called) => match claim(shared, call, recovery, called, span).await? {
+                Ok((held, started)) => return Ok(Acquired::Held(held, started)),
                 Err(reply) => {
                     let result = turned_away(shared, call, reply).await;
                     conclude(span, retrying.has_waited(), &result);
@@ -150,10 +155,67 @@ async fn acquire<S: Store, T: DeserializeOwned>(
     }
 }
 
+/// Says to the task that claimed that the claim is in good hands.
+struct Started(oneshot::Sender<()>);
+
+impl Started {
+    fn say(self) {
+        // The task waits for it; if it is gone, the runtime is shutting down.
+        let _ = self.0.send(());
+    }
+}
+
+/// Claims in a task of its own. A caller who goes away before it has taken the claim over leaves nothing behind: nothing
+/// was sent, so the claim is given back.
+async fn claim<S: Store>(
+    shared: &Arc<Shared<S>>,
+    call: &Arc<Prepared>,
+    recovery: Recovery,
+    called: Option<Called>,
+    span: &Span,
+) -> Result<Result<(Held, Started), Reply>, Error> {
+    let (answer, answered) = oneshot::channel();
+    let token = shared.tracker.token();
+    let task = {
+        let (shared, call) = (Arc::clone(shared), Arc::clone(call));
+        async move {
+            let _token = token;
+            let held = match lease::claim(&shared, &call, recovery, called).await {
+                Ok(Ok(held)) => held,
+                other => return drop(answer.send(other.map(|claimed| claimed.map(|held| (held, None))))),
+            };
+            let attempt = held.attempt.clone();
+            let (started, has_started) = oneshot::channel();
+            let delivered = answer.send(Ok(Ok((held, Some(Started(started))))));
+            if delivered.is_err() || has_started.await.is_err() {
+                drop(delivered);
+                let given_back = match attempt.vouches_for_all() {
+                    true => attempt.release(&shared, &call).await,
+                    false => attempt.fail(&shared, &call).await,
+                };
+                if let Err(error) = given_back {
+                    tracing::warn!(key = call.key().short(), error = %error, "a claim that nobody waited for is left to the end of its lease");
+                }
+            }
+        }
+    };
+    tokio::spawn(task.instrument(span.clone()));
+    match answered.await {
+        Ok(Ok(Ok((held, Some(started))))) => Ok(Ok((held, started))),
+        Ok(Ok(Err(reply))) => Ok(Err(reply)),
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(Ok((_, None)))) | Err(_) => Err(Error::new(
+            ErrorKind::Store,
+            "the runtime shut down while the key was claimed",
+        )
+        .with_retry(Retry::Later)),
+    }
+}
+
 /// Runs an effect to its end and records what came of it.
 async fn work<S, T, F, Fut>(
     shared: Arc<Shared<S>>,
-    call: Prepared,
+    call: Arc<Prepared>,
     held: Held,
     effect: F,
     token: Token,
@@ -209,7 +271,7 @@ async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
         Outcome::unavailable(OutcomeKind::Success)
     });
     limit(shared, call, &mut outcome);
-    match held.complete(shared, call, effect, outcome).await {
+    match held.attempt.complete(shared, call, effect, outcome).await {
         Ok(Completed::Done) => Ok(Done::Executed(value)),
         Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
         Err(error) => Err(unrecorded(call, error)),
@@ -227,12 +289,12 @@ async fn report<S: Store, T: DeserializeOwned>(
     let outcome = match verdict {
         Verdict::Final(outcome) => outcome,
         Verdict::Unencodable(_) => Outcome::unavailable(OutcomeKind::Declined),
-        Verdict::NothingHappened(source) if !held.vouches_for_all() => {
+        Verdict::NothingHappened(source) if !held.attempt.vouches_for_all() => {
             let message = format!(
                 "the effect of `{}` failed, and nothing happened in this attempt; an earlier one may have had it, so the call may be sent again under the same downstream key",
                 call.action
             );
-            return match held.fail(shared, call).await {
+            return match held.attempt.fail(shared, call).await {
                 Ok(Reply::Done) => Err(Error::new(ErrorKind::Effect, message)
                     .with_source(source)
                     .with_retry(Retry::Later)),
@@ -245,7 +307,7 @@ async fn report<S: Store, T: DeserializeOwned>(
                 "the effect of `{}` failed, and nothing happened; send the call again when the cause is gone",
                 call.action
             );
-            return match held.release(shared, call).await {
+            return match held.attempt.release(shared, call).await {
                 Ok(Reply::Done) => Err(Error::new(ErrorKind::Effect, message)
                     .with_source(source)
                     .with_retry(Retry::Later)),
@@ -255,7 +317,7 @@ async fn report<S: Store, T: DeserializeOwned>(
             };
         }
         Verdict::Failed(source) => {
-            return match held.fail(shared, call).await {
+            return match held.attempt.fail(shared, call).await {
                 Ok(Reply::Done) => {
                     let message = format!(
                         "the effect of `{}` failed and may have happened; the call may be sent again, under the same downstream key",
@@ -278,7 +340,7 @@ async fn report<S: Store, T: DeserializeOwned>(
     };
     let mut kept = outcome.clone();
     limit(shared, call, &mut kept);
-    match held.complete(shared, call, effect, kept).await {
+    match held.attempt.complete(shared, call, effect, kept).await {
         Ok(Completed::Done) => Err(answer::declined(call, outcome)),
         Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
         Err(error) => Err(unrecorded(call, error)),
@@ -294,7 +356,7 @@ async fn what_stands<S: Store, T: DeserializeOwned>(
     let View { record, ledger, now } = shared.store.view(call.key(), None).await?;
     let claim = Claim {
         owner: crate::record::OwnerToken::random()?,
-        ..held.claim.claim.clone()
+        ..held.attempt.claim.claim.clone()
     };
     let ledger = LedgerView { place: None, ..ledger };
     let (_, reply) = transition(record, &ledger, Event::Claim(claim), now).map_err(|illegal| {
@@ -356,7 +418,7 @@ pub enum Leased<S: Store, T> {
 pub struct LeasedGuard<S: Store, T> {
     shared: Arc<Shared<S>>,
     /// Taken when the guard has said what happened.
-    open: Option<(Prepared, Held)>,
+    open: Option<(Arc<Prepared>, Held)>,
     effect: Effect,
     renewing: AbortHandle,
     span: Span,
@@ -365,7 +427,7 @@ pub struct LeasedGuard<S: Store, T> {
 }
 
 impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
-    fn new(shared: Arc<Shared<S>>, call: Prepared, held: Held, span: Span) -> Self {
+    fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held, span: Span) -> Self {
         let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
         let (effect, token) = (held.effect(), shared.tracker.token());
         Self {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::effect::Effect;
-use super::lease::Held;
+use super::lease::Attempt;
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason, find_basis};
@@ -127,7 +127,13 @@ impl Prepared {
     /// A claim of a new attempt with a lease.
     pub(crate) fn leased_claim(&self, lease: Duration, recovery: Recovery) -> Result<StoreClaim, Error> {
         let mut claim = self.claim()?;
-        claim.claim.lease = Some((lease, recovery));
+        let recovery = match recovery {
+            Recovery::Rerun { remembered_for } => Recovery::Rerun {
+                remembered_for: remembered_for.min(LONGEST_RETENTION),
+            },
+            Recovery::Hold => Recovery::Hold,
+        };
+        claim.claim.lease = Some((lease.min(LONGEST_RETENTION), recovery));
         Ok(claim)
     }
 
@@ -146,15 +152,15 @@ impl Prepared {
 
     pub(crate) fn leased_completion(
         &self,
-        held: &Held,
+        attempt: &Attempt,
         effect: &Effect,
         outcome: Outcome,
     ) -> Result<Completion, Error> {
-        let mut completion = self.completion(&held.claim, held.won, outcome)?;
+        let mut completion = self.completion(&attempt.claim, attempt.won, outcome)?;
         let entry = &mut completion.entry;
         // The `intended` entry holds the place. What did not happen frees it.
         entry.place = None;
-        entry.freed_place = self.place().filter(|_| entry.kind == EntryKind::Declined);
+        entry.frees_place = entry.kind == EntryKind::Declined;
         let references = effect.references();
         if !references.is_empty() {
             entry.references = serde_json::to_string(&references).ok();
@@ -166,7 +172,7 @@ impl Prepared {
     pub(crate) fn nothing_happened(&self, won: Won) -> Result<Entry, Error> {
         let mut entry = self.entry(EntryKind::Resolved, won)?;
         entry.reason = Some(Reason::NothingHappened);
-        entry.freed_place = self.place();
+        entry.frees_place = true;
         Ok(entry)
     }
 
@@ -176,7 +182,7 @@ impl Prepared {
         resolved.actor = Some(actor.to_owned());
         let Some(outcome) = outcome else {
             resolved.reason = Some(Reason::NothingHappened);
-            resolved.freed_place = self.place();
+            resolved.frees_place = true;
             return Ok(vec![resolved]);
         };
         resolved.reason = Some(Reason::Happened);
@@ -221,7 +227,7 @@ impl Prepared {
             payload_digest: derived.payload_digest(),
             outcome_digest: None,
             place: None,
-            freed_place: None,
+            frees_place: false,
             actor: None,
             references: None,
             detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,

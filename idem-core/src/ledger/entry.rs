@@ -108,8 +108,8 @@ pub struct Entry {
     pub outcome_digest: Option<[u8; 32]>,
     /// The `once_per` place that the entry takes or, if it is a refusal, asked for.
     pub place: Option<[u8; 32]>,
-    /// The `once_per` place that the entry frees.
-    pub freed_place: Option<[u8; 32]>,
+    /// Whether the entry frees the `once_per` place that the key holds, if it holds one.
+    pub frees_place: bool,
     /// Who acted, where a person or a reconciliation did.
     pub actor: Option<String>,
     /// What downstream systems call the effect, as JSON: pairs of system and id.

@@ -169,7 +169,7 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         payload_digest: derived.payload_digest(),
         outcome_digest: outcome.digest(),
         place: None,
-        freed_place: None,
+        frees_place: false,
         actor: None,
         references: None,
         detail: Detail::new(derived.subject, "{}".to_owned(), None).expect("a salt"),

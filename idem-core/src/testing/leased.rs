@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Intent, Kit, kind};
 use crate::error::{Error, ErrorKind};
-use crate::execute::{Done, Effect, EffectError, Leased, Settings};
+use crate::execute::{Done, Effect, EffectError, Leased, Resolution, Settings};
 use crate::record::{Mode, Recovery};
 use crate::state::Status;
 use crate::store::TransactionalStore;
@@ -45,6 +45,16 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.case(
         "a leased effect reserves its place with the claim",
         a_place_is_reserved(kit),
+    )
+    .await;
+    kit.case(
+        "a caller dropped at any step leaves nothing unknown",
+        a_caller_dropped_at_any_step(kit),
+    )
+    .await;
+    kit.case(
+        "only a place that the key holds is freed",
+        only_its_own_place_is_freed(kit),
     )
     .await;
     kit.case(
@@ -301,6 +311,70 @@ async fn a_place_is_reserved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(done.expect("it runs again"), Done::Executed(2));
     let other = run_one(kit, &retried.case("other"), RERUN, &downstream, Answer::Value(3)).await;
     assert_eq!(kind(other), ErrorKind::AlreadyExecuted);
+}
+
+/// Nobody has to find out about an effect that was never sent.
+async fn a_caller_dropped_at_any_step<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    for polls in 0..12 {
+        let (intent, downstream) = (Intent::new("dropped early"), Downstream::default());
+        {
+            let mut run = std::pin::pin!(run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(7)));
+            for _ in 0..polls {
+                let ended =
+                    std::future::poll_fn(|context| std::task::Poll::Ready(run.as_mut().poll(context).is_ready()));
+                if ended.await {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        assert_eq!(kit.idem.drain(Duration::from_secs(30)).await, 0);
+        let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(7)).await;
+        assert_eq!(again.expect("it is known").into_inner(), 7, "{polls} polls");
+        assert_eq!(downstream.called(), 1, "{polls} polls");
+    }
+}
+
+/// What is freed is what the ledger says the key holds, whatever the call names.
+async fn only_its_own_place_is_freed<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (holder, downstream) = (Intent::new("holder").once_per("p"), Downstream::default());
+    // It began before its type declared a place.
+    let old = Intent {
+        place: None,
+        ..holder.case("old")
+    };
+    let silent = run_one(kit, &old, Recovery::Hold, &downstream, Answer::Silence).await;
+    assert_eq!(kind(silent), ErrorKind::OutcomeUnknown);
+    let held = run_one(kit, &holder, RERUN, &downstream, Answer::Value(1)).await;
+    assert_eq!(held.expect("the place is free"), Done::Executed(1));
+    let resolved = kit
+        .call(&old.once_per("p"))
+        .resolve(Resolution::<u32>::DidNotHappen, "ada")
+        .await;
+    resolved.expect("resolved");
+    let other = run_one(kit, &holder.case("other"), RERUN, &downstream, Answer::Value(2)).await;
+    assert_eq!(
+        kind(other),
+        ErrorKind::AlreadyExecuted,
+        "the holder's place stays taken"
+    );
+
+    // And a call that does not name the place frees it all the same.
+    let first = Intent::new("named").once_per("p");
+    assert_eq!(
+        kind(run_one(kit, &first, Recovery::Hold, &downstream, Answer::Silence).await),
+        ErrorKind::OutcomeUnknown
+    );
+    let unnamed = Intent {
+        place: None,
+        ..first.clone()
+    };
+    kit.call(&unnamed)
+        .resolve(Resolution::<u32>::DidNotHappen, "ada")
+        .await
+        .expect("resolved");
+    let next = run_one(kit, &first.case("next"), RERUN, &downstream, Answer::Value(3)).await;
+    assert_eq!(next.expect("the place is free"), Done::Executed(3));
 }
 
 async fn leased_guards<S: TransactionalStore + Clone>(kit: &Kit<S>) {

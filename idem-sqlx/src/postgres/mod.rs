@@ -35,8 +35,9 @@ impl Codes for Sqlstate {
     }
 
     fn is_disconnect(code: &str) -> bool {
-        // Shutdowns, administrator's orders and time-outs of the session; connection exceptions.
-        matches!(code, "57P01" | "57P02" | "57P05" | "25P03") || code.starts_with("08")
+        // Shutdowns and administrator's orders; connection exceptions. Not the idle time-out: an effect that
+        // idles too long would do so again.
+        matches!(code, "57P01" | "57P02" | "57P05") || code.starts_with("08")
     }
 
     fn commit_is_unknown(code: &str) -> bool {
@@ -78,8 +79,12 @@ impl PgStore {
         claim: &StoreClaim,
         generation: u32,
     ) -> Result<bool, Error> {
-        let query = bind::claim(sqlx::query::<Postgres>(self.sql().claim.clone()), claim, generation, 1)
-            .bind(lock_number(self, &claim.key));
+        let sql = match claim.place {
+            Some(_) => &self.sql().claim,
+            None => &self.sql().claim_without_place,
+        };
+        let query =
+            bind::claim(sqlx::query::<Postgres>(sql.clone()), claim, generation, 1).bind(lock_number(self, &claim.key));
         self.won(transaction, query).await
     }
 
@@ -276,7 +281,11 @@ impl TransactionalStore for PgStore {
         completion: &Completion,
     ) -> Result<Completed, Error> {
         let claimed_in = transaction.claimed().map(str::to_owned);
-        let query = bind::completion(sqlx::query::<Postgres>(self.sql().complete.clone()), completion).bind(claimed_in);
+        let sql = match completion.entry.place.is_some() || completion.entry.frees_place {
+            true => &self.sql().complete,
+            false => &self.sql().complete_without_place,
+        };
+        let query = bind::completion(sqlx::query::<Postgres>(sql.clone()), completion).bind(claimed_in);
         match transaction
             .as_mut()
             .execute(query)

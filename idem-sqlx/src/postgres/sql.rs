@@ -7,9 +7,11 @@ use crate::names::Names;
 /// Every statement with the table names filled in.
 pub(super) struct Sql {
     pub(super) claim: SqlStr,
+    pub(super) claim_without_place: SqlStr,
     pub(super) reclaim: SqlStr,
     pub(super) view: SqlStr,
     pub(super) complete: SqlStr,
+    pub(super) complete_without_place: SqlStr,
     pub(super) append: SqlStr,
     pub(super) hold: SqlStr,
     pub(super) renew: SqlStr,
@@ -37,15 +39,18 @@ impl Sql {
                     .replace("{columns}", COLUMNS)
                     .replace("{values}", VALUES)
                     .replace("{is_not_held}", IS_NOT_HELD)
+                    .replace("{held}", HELD)
                     .replace("{freed}", FREED)
                     .replace("{detail}", DETAIL),
             )
         };
         Self {
             claim: fill(CLAIM),
+            claim_without_place: fill(&CLAIM.replace("{place_is_free}", "$11::bytea IS NULL")),
             reclaim: fill(RECLAIM),
             view: fill(VIEW),
             complete: fill(COMPLETE),
+            complete_without_place: fill(&COMPLETE.replace("{values}", VALUES_WITHOUT_PLACE)),
             append: fill(APPEND),
             hold: fill(HOLD),
             renew: fill(RENEW),
@@ -180,12 +185,23 @@ const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action
 const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
             WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
 
+/// The values of an entry that neither takes nor frees a place. Without the subqueries PostgreSQL settles on a
+/// generic plan; with them every call would be planned anew, which takes longer than to run it.
+const VALUES_WITHOUT_PLACE: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+        $15::bytea, NULL::integer, $16, $27, CASE WHEN $28 = 1 THEN NULL::bytea END, $29";
+
+/// The place that the key holds.
+const HELD: &str = "(SELECT h.place FROM {ledger} h
+            WHERE h.tenant = $1 AND h.idem_key = $2 AND h.place IS NOT NULL AND h.place_generation =
+                (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = h.place)
+            ORDER BY h.seq DESC LIMIT 1)";
+
 const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15)";
 
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
         CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15::bytea END,
         CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
-        $16, $27, $28, $29";
+        $16, $27, CASE WHEN $28 = 1 THEN {held} END, $29";
 
 const DETAIL: &str =
     "INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256,

@@ -62,6 +62,10 @@ impl PgStore {
     ///
     /// Migrations are applied whole or not at all.
     pub async fn connect(url: &str) -> Result<Self, Error> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            let message = "the URL does not begin with `postgres://`, so it names no PostgreSQL database; use `postgres://user@host/database`";
+            return Err(Error::new(idem_core::ErrorKind::Misuse, message));
+        }
         let failed = |source| {
             store_error(
                 "connect to PostgreSQL; check that the server runs, and host, port, database, user and password of the URL",

@@ -29,6 +29,7 @@ impl Sql {
                     .replace("{unless_done}", UNLESS_DONE)
                     .replace("{place_is_free}", PLACE_IS_FREE)
                     .replace("{is_not_held}", IS_NOT_HELD)
+                    .replace("{held}", HELD)
                     .replace("{freed}", FREED),
             )
         };
@@ -134,7 +135,7 @@ INSERT INTO {ledger} (tenant, idem_key, generation, attempt, kind, slot, action,
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
     CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15 END,
     CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
-    $16, {now}, $27, $28, $29
+    $16, {now}, $27, CASE WHEN $28 = 1 THEN {held} END, $29
 {if};
 INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256, snapshot_id,
     policy_version, approver, salt)
@@ -143,6 +144,12 @@ SELECT last_insert_rowid(), $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26
 /// An earlier attempt of the key may hold the place already.
 const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
         WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
+
+/// The place that the key holds.
+const HELD: &str = "(SELECT h.place FROM {ledger} h
+        WHERE h.tenant = $1 AND h.idem_key = $2 AND h.place IS NOT NULL AND h.place_generation =
+            (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = h.place)
+        ORDER BY h.seq DESC LIMIT 1)";
 
 const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15)";
 

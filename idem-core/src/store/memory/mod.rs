@@ -173,18 +173,15 @@ impl TransactionalStore for MemoryStore {
             return Ok(Completed::Stale);
         };
         connection.stage(key.clone(), Some(&before), record);
-        connection.append(completion.entry.clone(), now);
+        let entry = self.lock().settled(completion.entry.clone());
+        connection.append(entry, now);
         Ok(Completed::Done)
     }
 
     async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
-        let mut entry = entry.clone();
         let state = self.lock();
-        if state.holds_place(&entry) {
-            // An earlier attempt of the key holds it already.
-            entry.place = None;
-        }
+        let entry = state.settled(entry.clone());
         if !state.holds_like(&entry) {
             connection.append(entry, Timestamp::of_this_host());
         }

@@ -65,11 +65,9 @@ impl State {
             let here = |entry: &&(Entry, Timestamp)| entry.0.key.tenant() == key.tenant();
             let freed = all()
                 .filter(here)
-                .filter(|(entry, _)| entry.freed_place.as_ref() == Some(place))
+                .filter(|(entry, _)| entry.frees_place && entry.place.as_ref() == Some(place))
                 .count();
-            let takes = |(entry, _): &&(Entry, Timestamp)| {
-                entry.place.as_ref() == Some(place) && entry.kind != EntryKind::Refused
-            };
+            let takes = |(entry, _): &&(Entry, Timestamp)| takes(entry, place);
             let (holder, at) = all().filter(here).filter(takes).nth(freed)?;
             (holder.key != *key).then(|| reference(holder, *at))
         });
@@ -108,23 +106,41 @@ impl State {
         }
     }
 
-    /// Whether the key of an entry that would take a place holds it already.
-    pub(super) fn holds_place(&self, entry: &Entry) -> bool {
-        let Some(place) = entry.place.filter(|_| entry.kind != EntryKind::Refused) else {
-            return false;
-        };
-        let here = |other: &&Entry| other.key.tenant() == entry.key.tenant();
+    /// The entry as it is kept: one that would take a place which its key holds already takes none, and one that frees
+    /// names the place that its key holds.
+    pub(super) fn settled(&self, mut entry: Entry) -> Entry {
+        if entry.frees_place {
+            entry.place = self.place_of_key(&entry.key);
+            entry.frees_place = entry.place.is_some();
+        } else if entry.kind != EntryKind::Refused
+            && entry
+                .place
+                .is_some_and(|place| self.holder(&entry.key, &place) == Some(&entry.key))
+        {
+            entry.place = None;
+        }
+        entry
+    }
+
+    fn place_of_key(&self, key: &IdempotencyKey) -> Option<PlaceDigest> {
+        let own = self.entries().filter(|entry| entry.key == *key);
+        own.filter_map(|entry| entry.place)
+            .find(|place| self.holder(key, place) == Some(key))
+    }
+
+    /// Who holds a place in the tenant of `key`.
+    fn holder(&self, key: &IdempotencyKey, place: &PlaceDigest) -> Option<&IdempotencyKey> {
+        let here = |entry: &&Entry| entry.key.tenant() == key.tenant();
         let freed = self
             .entries()
             .filter(here)
-            .filter(|other| other.freed_place == Some(place))
-            .count();
-        let takes = |other: &&Entry| other.place == Some(place) && other.kind != EntryKind::Refused;
+            .filter(|entry| entry.frees_place && entry.place == Some(*place));
+        let freed = freed.count();
         self.entries()
             .filter(here)
-            .filter(takes)
+            .filter(|entry| takes(entry, place))
             .nth(freed)
-            .is_some_and(|holder| holder.key == entry.key)
+            .map(|entry| &entry.key)
     }
 
     /// Whether an entry with the same unique columns is there.
@@ -135,6 +151,11 @@ impl State {
         };
         self.entries().any(like)
     }
+}
+
+/// Whether an entry takes a place: a refusal names the place it asked for, and what frees one the place it frees.
+fn takes(entry: &Entry, place: &PlaceDigest) -> bool {
+    entry.place.as_ref() == Some(place) && entry.kind != EntryKind::Refused && !entry.frees_place
 }
 
 fn place_of(claim: &StoreClaim) -> Option<(String, PlaceDigest)> {
