@@ -1,5 +1,4 @@
 use std::any::Any;
-use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -7,13 +6,14 @@ use std::task::Poll;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinError};
+use tokio::task::JoinError;
 use tracing::{Instrument as _, Span};
 
 use super::attempt::{enter, limit, turned_away};
 use super::effect::Effect;
 use super::effect_error::Verdict;
-use super::lease::{self, Held, fail_later};
+use super::lease::{self, Held};
+use super::leased_guard::{Leased, LeasedGuard};
 use super::prepared::Prepared;
 use super::registry::Called;
 use super::retrying::Retrying;
@@ -258,7 +258,7 @@ where
 }
 
 /// Records the result of an effect that happened.
-async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
+pub(super) async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
     held: &Held,
@@ -279,7 +279,7 @@ async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
 }
 
 /// Reports an effect that did not succeed.
-async fn report<S: Store, T: DeserializeOwned>(
+pub(super) async fn report<S: Store, T: DeserializeOwned>(
     shared: &Shared<S>,
     call: &Prepared,
     held: &Held,
@@ -396,110 +396,4 @@ fn panicked(join: JoinError) -> String {
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     format!("the effect panicked: {}", text.unwrap_or("no message"))
-}
-
-/// What [`Call::lease`] found.
-#[must_use]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is matched and taken apart at once; a box would cost every call"
-)]
-pub enum Leased<S: Store, T> {
-    /// The claim is won: have the effect, then [`LeasedGuard::complete`].
-    Execute(LeasedGuard<S, T>),
-    /// The effect ran before; this is its recorded result.
-    Replayed(T),
-}
-
-/// A won claim with a lease that is being renewed.
-///
-/// Dropping it means that it is not known what happened.
-#[must_use = "dropping a guard says that the outcome is unknown"]
-pub struct LeasedGuard<S: Store, T> {
-    shared: Arc<Shared<S>>,
-    /// Taken when the guard has said what happened.
-    open: Option<(Arc<Prepared>, Held)>,
-    effect: Effect,
-    renewing: AbortHandle,
-    span: Span,
-    _token: Token,
-    result: PhantomData<fn() -> T>,
-}
-
-impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
-    fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held, span: Span) -> Self {
-        let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
-        let (effect, token) = (held.effect(), shared.tracker.token());
-        Self {
-            shared,
-            open: Some((call, held)),
-            effect,
-            renewing,
-            span,
-            _token: token,
-            result: PhantomData,
-        }
-    }
-
-    /// The effect's identity, for the downstream call.
-    #[must_use]
-    pub fn effect(&self) -> &Effect {
-        &self.effect
-    }
-
-    /// Records `value` as the outcome of an effect that happened.
-    ///
-    /// # Errors
-    ///
-    /// As [`Call::run`].
-    ///
-    /// # Cancel safety
-    ///
-    /// The outcome is recorded or becomes unknown.
-    pub async fn complete(mut self, value: T) -> Result<Done<T>, Error> {
-        let Some((call, held)) = &self.open else {
-            return Err(Error::new(
-                ErrorKind::Misuse,
-                "the guard has said what happened already",
-            ));
-        };
-        let result = succeed(&self.shared, call, held, &self.effect, value)
-            .instrument(self.span.clone())
-            .await;
-        conclude(&self.span, false, &result);
-        self.open = None;
-        result
-    }
-
-    /// Ends the attempt with an error: final, known to have had no effect, or unknown.
-    ///
-    /// # Errors
-    ///
-    /// As [`Call::run`]; returns what stands if another attempt has taken over.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`complete`](Self::complete).
-    pub async fn fail(mut self, error: EffectError) -> Result<Done<T>, Error> {
-        let Some((call, held)) = &self.open else {
-            return Err(Error::new(
-                ErrorKind::Misuse,
-                "the guard has said what happened already",
-            ));
-        };
-        let report = report(&self.shared, call, held, &self.effect, error.into_verdict());
-        let result = report.instrument(self.span.clone()).await;
-        conclude(&self.span, false, &result);
-        self.open = None;
-        result
-    }
-}
-
-impl<S: Store, T> Drop for LeasedGuard<S, T> {
-    fn drop(&mut self) {
-        self.renewing.abort();
-        if let Some((call, held)) = self.open.take() {
-            fail_later(Arc::clone(&self.shared), call, held);
-        }
-    }
 }

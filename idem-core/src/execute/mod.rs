@@ -10,6 +10,7 @@ mod guard;
 mod join;
 mod lease;
 mod leased;
+mod leased_guard;
 mod prepared;
 mod registry;
 mod resolve;
@@ -27,7 +28,7 @@ pub use done::Done;
 pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
-pub use leased::{Leased, LeasedGuard};
+pub use leased_guard::{Leased, LeasedGuard};
 pub use resolve::Resolution;
 pub use settings::Settings;
 

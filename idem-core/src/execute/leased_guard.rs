@@ -1,0 +1,123 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::AbortHandle;
+use tracing::{Instrument as _, Span};
+
+use super::effect::Effect;
+use super::lease::{Held, fail_later};
+use super::leased::{report, succeed};
+use super::prepared::Prepared;
+use super::telemetry::conclude;
+use super::tracker::Token;
+use super::{Done, EffectError, Shared};
+use crate::error::{Error, ErrorKind};
+use crate::store::Store;
+
+/// What [`Call::lease`](super::Call::lease) found.
+#[must_use]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is matched and taken apart at once; a box would cost every call"
+)]
+pub enum Leased<S: Store, T> {
+    /// The claim is won: have the effect, then [`LeasedGuard::complete`].
+    Execute(LeasedGuard<S, T>),
+    /// The effect ran before; this is its recorded result.
+    Replayed(T),
+}
+
+/// A won claim with a lease that is being renewed.
+///
+/// Dropping it means that it is not known what happened.
+#[must_use = "dropping a guard says that the outcome is unknown"]
+pub struct LeasedGuard<S: Store, T> {
+    shared: Arc<Shared<S>>,
+    /// Taken when the guard has said what happened.
+    open: Option<(Arc<Prepared>, Held)>,
+    effect: Effect,
+    renewing: AbortHandle,
+    span: Span,
+    _token: Token,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
+    pub(super) fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held, span: Span) -> Self {
+        let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
+        let (effect, token) = (held.effect(), shared.tracker.token());
+        Self {
+            shared,
+            open: Some((call, held)),
+            effect,
+            renewing,
+            span,
+            _token: token,
+            result: PhantomData,
+        }
+    }
+
+    /// The effect's identity, for the downstream call.
+    #[must_use]
+    pub fn effect(&self) -> &Effect {
+        &self.effect
+    }
+
+    /// Records `value` as the outcome of an effect that happened.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::run`](super::Call::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// The outcome is recorded or becomes unknown.
+    pub async fn complete(mut self, value: T) -> Result<Done<T>, Error> {
+        let Some((call, held)) = &self.open else {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "the guard has said what happened already",
+            ));
+        };
+        let result = succeed(&self.shared, call, held, &self.effect, value)
+            .instrument(self.span.clone())
+            .await;
+        conclude(&self.span, false, &result);
+        self.open = None;
+        result
+    }
+
+    /// Ends the attempt with an error: final, known to have had no effect, or unknown.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::run`](super::Call::run); returns what stands if another attempt has taken over.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`complete`](Self::complete).
+    pub async fn fail(mut self, error: EffectError) -> Result<Done<T>, Error> {
+        let Some((call, held)) = &self.open else {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "the guard has said what happened already",
+            ));
+        };
+        let report = report(&self.shared, call, held, &self.effect, error.into_verdict());
+        let result = report.instrument(self.span.clone()).await;
+        conclude(&self.span, false, &result);
+        self.open = None;
+        result
+    }
+}
+
+impl<S: Store, T> Drop for LeasedGuard<S, T> {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if let Some((call, held)) = self.open.take() {
+            fail_later(Arc::clone(&self.shared), call, held);
+        }
+    }
+}
