@@ -265,9 +265,9 @@ impl TransactionalStore for SqliteStore {
                 let view = self.view_on(transaction.as_mut(), &completion.entry.key, None).await?;
                 Ok(rows::completed(view, completion))
             }
-            Ok(3) => Ok(Completed::Done),
+            Ok(4) => Ok(Completed::Done),
             Ok(rows) => Err(error::corrupt(format!(
-                "recording an outcome wrote {rows} rows instead of 3; nothing was committed"
+                "recording an outcome wrote {rows} rows instead of 4; nothing was committed"
             ))),
             Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken),
             Err(source) => Err(store_error("record the outcome", source)),

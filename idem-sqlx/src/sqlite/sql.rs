@@ -39,7 +39,10 @@ impl Sql {
             record: fill(RECORD),
             own: fill(OWN),
             place: fill(PLACE),
-            complete: fill(&format!("{COMPLETE}{}", ENTRY.replace("{if}", "WHERE changes() = 1"))),
+            complete: fill(&format!(
+                "{COMPLETE}{}{CLOSE}",
+                ENTRY.replace("{if}", "WHERE changes() = 1")
+            )),
             hold: fill(HOLD),
             renew: fill(RENEW),
             fail: fill(FAIL),
@@ -121,12 +124,16 @@ SELECT idem_key AS place_key, generation AS place_generation, action AS place_ac
 FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.place_generation =
     (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $3)";
 
-/// The last statements before the commit. They write three rows or none: each asks whether the one
-/// before it wrote.
+/// The last statements before the commit, with the entry between `COMPLETE` and `CLOSE`. They write four
+/// rows or none: each asks whether the one before it wrote. A caller who goes away stops them anywhere, so
+/// the claim is closed by the last one; until then it cannot be committed.
 const COMPLETE: &str = "
 UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = {now},
-    open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
+    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
 WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30;";
+
+const CLOSE: &str = ";
+UPDATE {record} SET open_claim = NULL WHERE tenant = $1 AND idem_key = $2 AND owner_token = $30 AND changes() = 1";
 
 /// An entry and its detail. A refusal says which place was asked for, and takes none.
 const ENTRY: &str = "
