@@ -19,6 +19,8 @@ type Manager<DB> = <DB as Database>::TransactionManager;
 pub(crate) struct Root<DB: Database> {
     // Given back by `take` alone.
     connection: Option<PoolConnection<DB>>,
+    /// Whether COMMIT or ROLLBACK is under way.
+    is_ending: bool,
 }
 
 impl<DB: Database> Root<DB> {
@@ -36,6 +38,7 @@ impl<DB: Database> Root<DB> {
         let begin = async move {
             let mut root = Self {
                 connection: Some(connection),
+                is_ending: false,
             };
             Manager::<DB>::begin(root.connection(), Some(statement)).await?;
             Ok(root)
@@ -59,12 +62,18 @@ impl<DB: Database> Root<DB> {
     }
 
     pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
-        Manager::<DB>::commit(self.connection()).await
+        self.is_ending = true;
+        let ended = Manager::<DB>::commit(self.connection()).await;
+        self.is_ending = false;
+        ended
     }
 
     /// Rolls one transaction or savepoint of sqlx's back.
     pub(crate) async fn roll_back_one(&mut self) -> Result<(), sqlx::Error> {
-        Manager::<DB>::rollback(self.connection()).await
+        self.is_ending = true;
+        let ended = Manager::<DB>::rollback(self.connection()).await;
+        self.is_ending = false;
+        ended
     }
 
     /// Closes the connection instead of giving it back.
@@ -77,9 +86,11 @@ impl<DB: Database> Root<DB> {
 
 impl<DB: Database> Drop for Root<DB> {
     fn drop(&mut self) {
+        let is_ending = usize::from(self.is_ending);
         if let Some(connection) = &mut self.connection {
-            // Read once: SQLite's driver lowers it in its own thread.
-            for _ in 0..Manager::<DB>::get_transaction_depth(connection) {
+            // Read once: SQLite's driver lowers it in its own thread. That thread also expects one roll-back from
+            // whoever did not wait for the end of a COMMIT or ROLLBACK, to ignore it, and would ignore the next.
+            for _ in 0..Manager::<DB>::get_transaction_depth(connection).max(is_ending) {
                 Manager::<DB>::start_rollback(connection);
             }
         }
