@@ -2,7 +2,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use idem_core::{Error, ErrorKind, Tenant};
 use sqlx::sqlite::{
@@ -47,8 +47,17 @@ type Prepared<'c> = Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send 
 
 /// How long a call waits for another process's transaction, and for its turn in this one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two attempts at what SQLite does not wait for by itself.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Readers do not wait for the writer in WAL mode.
 const CONNECTIONS: u32 = 5;
+
+/// `SQLITE_BUSY`, with its extensions.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.and_then(|code| code.parse::<i32>().ok())
+        .is_some_and(|code| code & 0xff == 5)
+}
 
 impl SqliteStore {
     /// Opens a file by a URL such as `sqlite://orders.sqlite?mode=rwc`, and brings the tables up to
@@ -84,7 +93,18 @@ impl SqliteStore {
         } else {
             pool
         };
-        let pool = pool.connect_with(options).await.map_err(failed)?;
+        // SQLite does not wait its busy time-out for the change of a new file to WAL mode, which
+        // processes that start together all ask for.
+        let deadline = Instant::now() + BUSY_TIMEOUT;
+        let pool = loop {
+            match pool.clone().connect_with(options.clone()).await {
+                Ok(pool) => break pool,
+                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                    tokio::time::sleep(BUSY_PAUSE).await;
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        };
         Self::new(pool).migrate().await
     }
 
