@@ -2,7 +2,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use idem_core::{Error, ErrorKind, Tenant};
 use sqlx::sqlite::{
@@ -95,11 +95,12 @@ impl SqliteStore {
         };
         // SQLite does not wait its busy time-out for the change of a new file to WAL mode, which
         // processes that start together all ask for.
-        let deadline = Instant::now() + BUSY_TIMEOUT;
+        let mut pauses = BUSY_TIMEOUT.as_millis() / BUSY_PAUSE.as_millis();
         let pool = loop {
             match pool.clone().connect_with(options.clone()).await {
                 Ok(pool) => break pool,
-                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                Err(error) if is_busy(&error) && pauses > 0 => {
+                    pauses -= 1;
                     tokio::time::sleep(BUSY_PAUSE).await;
                 }
                 Err(error) => return Err(failed(error)),
