@@ -21,13 +21,16 @@ pub mod testing;
 
 pub use clock::{Timestamp, millis};
 pub use error::{Error, ErrorKind, Retry};
-pub use execute::{Begun, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Resolution, Settings};
+pub use execute::{
+    Begun, ByHand, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Reconciled, Resolution, Settings,
+    Stuck, StuckState,
+};
 pub use key::*;
 pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing};
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
-pub use state::{Claim, Event, Illegal, Reply, Settlement, Status, transition};
+pub use state::{AttemptNumber, Claim, Event, Illegal, Reply, Settlement, Status, transition};
 pub use store::atomic;
 pub use store::{
-    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, PlaceDigest, Store,
-    StoreClaim, TransactionalStore, View,
+    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, OpenClaim, PlaceDigest,
+    Store, StoreClaim, TransactionalStore, View,
 };

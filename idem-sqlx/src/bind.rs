@@ -135,8 +135,9 @@ fn outcome<'q, DB: Binds>(query: Bound<'q, DB>, outcome: Option<&Outcome>) -> Bo
     DB::text(query, outcome.map(Outcome::codec))
 }
 
-/// `$1` tenant, `$2` key, `$3` owner; then `$4` lease or retention in milliseconds, and of a resolution `$5`
-/// outcome kind, `$6` outcome, `$7` its type, `$8` its codec.
+/// `$1` tenant, `$2` key, `$3` owner, of a revocation its generation; then `$4` lease or retention in milliseconds; of a
+/// resolution `$5` outcome kind, `$6` outcome, `$7` its type, `$8` its codec, `$9` generation, `$10` attempt; of a
+/// reopening `$5` the generation that was seen, `$6` place.
 pub(crate) fn settlement<'q, DB: Binds>(
     query: Bound<'q, DB>,
     key: &IdempotencyKey,
@@ -150,12 +151,27 @@ pub(crate) fn settlement<'q, DB: Binds>(
             DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*span))
         }
         Settlement::Resolve {
+            attempt,
             outcome: result,
             owner,
             retention,
         } => {
             let query = DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*retention));
-            outcome(query, result.as_ref())
+            let query = outcome(query, result.as_ref());
+            DB::int(DB::int(query, attempt.generation.into()), attempt.attempt.into())
+        }
+        Settlement::Revoke { generation, retention } => {
+            DB::int(DB::int(query, (*generation).into()), millis(*retention))
+        }
+        Settlement::Reopen {
+            expected_generation,
+            place,
+            owner,
+            retention,
+        } => {
+            let query = DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*retention));
+            let query = DB::int(query, (*expected_generation).into());
+            DB::bytes(query, place.as_ref().map(|place| &place[..]))
         }
     }
 }

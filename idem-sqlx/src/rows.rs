@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use idem_core::{
-    Claim, Completed, Completion, EntryKind, Error, ErrorKind, Event, Fingerprint, LedgerRef, Mode, Outcome,
-    OutcomeKind, OwnerToken, Record, Recovery, Reply, Retry, Settlement, Standing, Status, Timestamp, View, transition,
+    Claim, Completed, Completion, Detail, Entry, EntryKind, Error, ErrorKind, Event, Fingerprint, IdempotencyKey,
+    LedgerRef, Mode, OpenClaim, Outcome, OutcomeKind, OwnerToken, Record, Recovery, Reply, Retry, Settlement, Standing,
+    Status, Timestamp, View, transition,
 };
 
 use crate::error::corrupt;
@@ -174,6 +175,56 @@ pub(crate) fn standing(row: &impl Readable) -> Result<Option<Standing>, Error> {
         fingerprint,
         entry,
     }))
+}
+
+/// What a key asks for, if an attempt has left an entry.
+pub(crate) fn origin(row: &impl Readable, key: &IdempotencyKey) -> Result<Entry, Error> {
+    let kind = need(text(row, "kind")?, "kind")?;
+    let kind = EntryKind::parse(&kind).ok_or_else(|| {
+        corrupt(format!(
+            "the ledger has an entry of kind `{kind}`, which this build does not know"
+        ))
+    })?;
+    let payload_digest = need(bytes(row, "payload_digest")?, "payload_digest")?;
+    let digest = |bytes: Vec<u8>, column: &str| {
+        <[u8; 32]>::try_from(bytes)
+            .map_err(|_| corrupt(format!("the stored column `{column}` has another length than 32 bytes")))
+    };
+    Ok(Entry {
+        key: key.clone(),
+        generation: number(need(int(row, "generation")?, "generation")?, "generation")?,
+        attempt: number(need(int(row, "attempt")?, "attempt")?, "attempt")?,
+        kind,
+        reason: None,
+        action: need(text(row, "action")?, "action")?,
+        fingerprint: fingerprint(row, "fingerprint", "fingerprint_version")?,
+        step_id: text(row, "step_id")?,
+        run_id: text(row, "run_id")?,
+        payload_digest: digest(payload_digest, "payload_digest")?,
+        outcome_digest: None,
+        place: bytes(row, "place")?.map(|place| digest(place, "place")).transpose()?,
+        frees_place: false,
+        actor: None,
+        references: None,
+        // Its detail may have been erased.
+        detail: Detail::new(
+            text(row, "subject")?,
+            text(row, "preimage")?.unwrap_or_default(),
+            text(row, "basis")?,
+        )?,
+    })
+}
+
+/// An outside effect without an outcome.
+pub(crate) fn open_claim(row: &impl Readable) -> Result<OpenClaim, Error> {
+    let key = need(text(row, "idem_key")?, "idem_key")?;
+    let key = IdempotencyKey::parse(&key)
+        .map_err(|source| corrupt("the stored column `idem_key` holds no key").with_source(source))?;
+    Ok(OpenClaim {
+        key,
+        record: need(record(row)?, "status")?,
+        now: now(row)?,
+    })
 }
 
 /// An entry from columns with a common beginning, if there is one.

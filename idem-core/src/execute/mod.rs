@@ -2,7 +2,9 @@
 
 mod answer;
 mod attempt;
+mod by_hand;
 mod call;
+mod care;
 mod done;
 mod effect;
 mod effect_error;
@@ -13,7 +15,6 @@ mod leased;
 mod leased_guard;
 mod prepared;
 mod registry;
-mod resolve;
 mod retrying;
 mod scope;
 mod settings;
@@ -23,13 +24,14 @@ mod tracker;
 #[cfg(test)]
 mod tests;
 
+pub use by_hand::{ByHand, Resolution};
 pub use call::Call;
+pub use care::{Reconciled, Stuck, StuckState};
 pub use done::Done;
 pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
 pub use leased_guard::{Leased, LeasedGuard};
-pub use resolve::Resolution;
 pub use settings::Settings;
 
 use std::pin::Pin;

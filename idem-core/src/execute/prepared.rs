@@ -176,26 +176,6 @@ impl Prepared {
         Ok(entry)
     }
 
-    /// The entries of a resolution: what was said, and the effect, if it happened.
-    pub(crate) fn resolution(&self, won: Won, outcome: Option<&Outcome>, actor: &str) -> Result<Vec<Entry>, Error> {
-        let mut resolved = self.entry(EntryKind::Resolved, won)?;
-        resolved.actor = Some(actor.to_owned());
-        let Some(outcome) = outcome else {
-            resolved.reason = Some(Reason::NothingHappened);
-            resolved.frees_place = true;
-            return Ok(vec![resolved]);
-        };
-        resolved.reason = Some(Reason::Happened);
-        resolved.outcome_digest = outcome.digest();
-        let mut executed = Entry {
-            kind: EntryKind::Executed,
-            reason: None,
-            ..resolved.clone()
-        };
-        executed.place = self.place();
-        Ok(vec![resolved, executed])
-    }
-
     pub(crate) fn refusal(&self, reason: Reason) -> Result<Entry, Error> {
         let mut entry = self.entry(
             EntryKind::Refused,
@@ -235,7 +215,7 @@ impl Prepared {
     }
 }
 
-fn check_text(what: &str, text: Option<&str>, longest: usize) -> Result<(), Error> {
+pub(crate) fn check_text(what: &str, text: Option<&str>, longest: usize) -> Result<(), Error> {
     let length = text.map_or(0, str::len);
     let message = if length > longest {
         format!(

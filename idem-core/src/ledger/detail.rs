@@ -27,8 +27,8 @@ impl Detail {
     ///
     /// # Errors
     ///
-    /// Fails when the operating system gives no random bytes for the salt.
-    pub(crate) fn new(subject: Option<String>, preimage: String, basis: Option<String>) -> Result<Self, Error> {
+    /// Fails when the operating system gives no random bytes for the salt, or when the parts are too large together.
+    pub fn new(subject: Option<String>, preimage: String, basis: Option<String>) -> Result<Self, Error> {
         let salt = random_bytes()?;
         let mut detail = Self {
             columns: basis.as_deref().and_then(find_basis),

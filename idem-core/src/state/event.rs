@@ -34,25 +34,11 @@ pub enum Event {
         /// How long it is kept, from now on.
         retention: Duration,
     },
-    /// The attempt goes on or ends without an outcome of its own.
+    /// The attempt goes on or ends without an outcome of its own, or its outcome is settled by hand.
     Settle(Settlement),
-    /// A completed effect was undone.
-    Revoke {
-        /// How long the revoked record is kept, from now on.
-        retention: Duration,
-    },
-    /// A revoked effect may happen once more, in the next generation.
-    Reopen {
-        /// The generation that the caller saw revoked.
-        expected_generation: u32,
-        /// A new token, so that no old owner can act on the new generation.
-        owner: OwnerToken,
-        /// How long the reopened record is kept, from now on.
-        retention: Duration,
-    },
 }
 
-/// What becomes of an attempt beside its completion.
+/// What becomes of an attempt or of an outcome beside its completion.
 #[derive(Clone, Debug)]
 pub enum Settlement {
     /// The owner does not know whether the effect happened.
@@ -76,6 +62,8 @@ pub enum Settlement {
     },
     /// A person or a reconciliation says what became of an unknown outcome.
     Resolve {
+        /// The attempt that was looked into; a verdict about another one changes nothing.
+        attempt: AttemptNumber,
         /// The outcome that stands, or `None` if the effect did not happen.
         outcome: Option<Outcome>,
         /// A new token, so that the old owner is fenced out.
@@ -83,4 +71,42 @@ pub enum Settlement {
         /// How long the resolved record is kept, from now on.
         retention: Duration,
     },
+    /// An effect that happened was undone.
+    Revoke {
+        /// The generation that was undone.
+        generation: u32,
+        /// How long the revoked record is kept, from now on.
+        retention: Duration,
+    },
+    /// A revoked effect may happen once more, in the next generation.
+    Reopen {
+        /// The generation that the caller saw revoked.
+        expected_generation: u32,
+        /// The `once_per` place that the effect had, which no other key may hold now.
+        place: Option<[u8; 32]>,
+        /// A new token, so that no old owner can act on the new generation.
+        owner: OwnerToken,
+        /// How long the reopened record is kept, from now on.
+        retention: Duration,
+    },
+}
+
+impl Settlement {
+    /// The `once_per` place that matters to the event.
+    #[must_use]
+    pub fn place(&self) -> Option<&[u8; 32]> {
+        match self {
+            Self::Reopen { place, .. } => place.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Which attempt of a key, as the ledger counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AttemptNumber {
+    /// How often the effect was reopened, from 1.
+    pub generation: u32,
+    /// The attempt within the generation, from 1.
+    pub attempt: u32,
 }

@@ -117,6 +117,18 @@ fn a_committed_transactional_claim_without_outcome_is_unknown() {
     );
 }
 
+const FIRST: AttemptNumber = AttemptNumber {
+    generation: 1,
+    attempt: 1,
+};
+
+fn revoke(generation: u32) -> Event {
+    Event::Settle(Settlement::Revoke {
+        generation,
+        retention: HOUR,
+    })
+}
+
 #[test]
 fn a_mismatch_is_judged_before_everything_else_and_changes_nothing() {
     let states = [
@@ -127,11 +139,7 @@ fn a_mismatch_is_judged_before_everything_else_and_changes_nothing() {
             leased(1, Recovery::Hold),
             Event::Settle(Settlement::Fail { owner: owner(1) }),
         ],
-        vec![
-            Event::Claim(claim(1, 1)),
-            complete(1),
-            Event::Revoke { retention: HOUR },
-        ],
+        vec![Event::Claim(claim(1, 1)), complete(1), revoke(1)],
     ];
     for events in states {
         let (before, _) = after(events);
@@ -258,6 +266,7 @@ fn an_unknown_outcome_is_completed_by_a_late_acknowledgement_and_fenced_by_a_res
     assert_eq!((told, record.unwrap().status), (Reply::Done, Status::Completed));
     let resolve = |outcome| {
         Event::Settle(Settlement::Resolve {
+            attempt: FIRST,
             outcome,
             owner: owner(9),
             retention: HOUR,
@@ -277,9 +286,26 @@ fn an_unknown_outcome_is_completed_by_a_late_acknowledgement_and_fenced_by_a_res
 }
 
 #[test]
+fn a_verdict_about_another_attempt_changes_nothing() {
+    for (generation, attempt) in [(1, 2), (2, 1)] {
+        let resolve = Event::Settle(Settlement::Resolve {
+            attempt: AttemptNumber { generation, attempt },
+            outcome: None,
+            owner: owner(9),
+            retention: HOUR,
+        });
+        let fail = Event::Settle(Settlement::Fail { owner: owner(1) });
+        let (record, told) = after([leased(1, Recovery::Hold), fail, resolve]);
+        assert!(matches!(told, Reply::Refused(_)), "{told:?}");
+        assert_eq!(record.unwrap().status, Status::Unknown);
+    }
+}
+
+#[test]
 fn only_what_is_unknown_can_be_resolved() {
     let resolve = || {
         Event::Settle(Settlement::Resolve {
+            attempt: FIRST,
             outcome: None,
             owner: owner(9),
             retention: HOUR,
@@ -339,13 +365,15 @@ fn renewal_extends_the_lease_of_the_owner_alone() {
 
 #[test]
 fn a_revoked_effect_is_not_repeated_until_it_is_reopened() {
-    let revoke = || Event::Revoke { retention: HOUR };
-    let reopen = |expected_generation| Event::Reopen {
-        expected_generation,
-        owner: owner(8),
-        retention: HOUR,
+    let reopen = |expected_generation| {
+        Event::Settle(Settlement::Reopen {
+            expected_generation,
+            owner: owner(8),
+            retention: HOUR,
+            place: None,
+        })
     };
-    let revoked = || vec![Event::Claim(claim(1, 1)), complete(1), revoke(), revoke()];
+    let revoked = || vec![Event::Claim(claim(1, 1)), complete(1), revoke(1), revoke(1)];
     assert_eq!(after(revoked()).1, Reply::Done);
     assert_eq!(
         after(revoked().into_iter().chain([Event::Claim(claim(2, 1))])).1,
@@ -374,19 +402,15 @@ fn a_revoked_effect_is_not_repeated_until_it_is_reopened() {
 
 #[test]
 fn a_reopening_that_is_sent_again_is_a_no_op() {
-    let reopen = |number| Event::Reopen {
-        expected_generation: 1,
-        owner: owner(number),
-        retention: HOUR,
+    let reopen = |number| {
+        Event::Settle(Settlement::Reopen {
+            expected_generation: 1,
+            owner: owner(number),
+            retention: HOUR,
+            place: None,
+        })
     };
-    let reopened = || {
-        [
-            Event::Claim(claim(1, 1)),
-            complete(1),
-            Event::Revoke { retention: HOUR },
-            reopen(8),
-        ]
-    };
+    let reopened = || [Event::Claim(claim(1, 1)), complete(1), revoke(1), reopen(8)];
     let (record, told) = after(reopened().into_iter().chain([reopen(8)]));
     assert_eq!((told, record.unwrap().generation), (Reply::Done, 2));
     let told = after(reopened().into_iter().chain([reopen(9)])).1;
@@ -401,24 +425,30 @@ fn a_final_error_cannot_be_revoked() {
         outcome,
         retention: HOUR,
     };
-    let told = after([Event::Claim(claim(1, 1)), declined, Event::Revoke { retention: HOUR }]).1;
+    let told = after([Event::Claim(claim(1, 1)), declined, revoke(1)]).1;
     assert!(matches!(told, Reply::Refused(_)));
 }
 
 #[test]
 fn revoking_and_reopening_work_through_the_ledger_when_the_record_is_gone() {
-    let revoke = Event::Revoke { retention: HOUR };
-    let reopen = || Event::Reopen {
-        expected_generation: 3,
-        owner: owner(8),
-        retention: HOUR,
+    let reopen = || {
+        Event::Settle(Settlement::Reopen {
+            expected_generation: 3,
+            owner: owner(8),
+            retention: HOUR,
+            place: None,
+        })
     };
     assert_eq!(
-        reply(None, &stands(EntryKind::Executed, 3), revoke.clone(), NOW),
+        reply(None, &stands(EntryKind::Executed, 3), revoke(3), NOW),
         Reply::Done
     );
     assert!(matches!(
-        reply(None, &LedgerView::default(), revoke, NOW),
+        reply(None, &stands(EntryKind::Executed, 3), revoke(2), NOW),
+        Reply::Refused(_)
+    ));
+    assert!(matches!(
+        reply(None, &LedgerView::default(), revoke(3), NOW),
         Reply::Refused(_)
     ));
     let (record, told) = transition(None, &stands(EntryKind::Revoked, 3), reopen(), NOW).unwrap();

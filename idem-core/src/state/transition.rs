@@ -1,4 +1,4 @@
-use super::{Claim, Event, Illegal, Reply, Settlement, Status};
+use super::{AttemptNumber, Claim, Event, Illegal, Reply, Settlement, Status};
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;
 use crate::ledger::{EntryKind, LedgerRef, LedgerView, Standing};
@@ -75,16 +75,20 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
             })
         }
         Event::Settle(Settlement::Resolve {
+            attempt,
             outcome,
             owner,
             retention,
-        }) => resolve(record, outcome, owner, now, now.after(retention)),
-        Event::Revoke { retention } => Ok(revoke(record.filter(live), ledger, now.after(retention))),
-        Event::Reopen {
+        }) => Ok(resolve(record, attempt, outcome, owner, now, now.after(retention))),
+        Event::Settle(Settlement::Revoke { generation, retention }) => {
+            Ok(revoke(record, live, ledger, generation, now.after(retention)))
+        }
+        Event::Settle(Settlement::Reopen {
             expected_generation,
             owner,
             retention,
-        } => Ok(reopen(
+            ..
+        }) => Ok(reopen(
             record.filter(live),
             ledger,
             expected_generation,
@@ -203,13 +207,14 @@ fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
 
 fn resolve(
     record: Option<Record>,
+    about: AttemptNumber,
     outcome: Option<Outcome>,
     owner: OwnerToken,
     now: Timestamp,
     expires_at: Timestamp,
-) -> Next {
+) -> (Option<Record>, Reply) {
     let Some(mut record) = record else {
-        return Ok((None, Reply::Refused("there is no record of this key")));
+        return (None, Reply::Refused("there is no record of this key"));
     };
     let unknown = match (record.status, record.lease_until) {
         (Status::Unknown, _) | (Status::InFlight, None) => true,
@@ -218,37 +223,57 @@ fn resolve(
     };
     if record.owner == owner {
         // This very resolution was sent before; its token is new.
-        return Ok((Some(record), Reply::Done));
+        return (Some(record), Reply::Done);
+    }
+    if (record.generation, record.attempt) != (about.generation, about.attempt) {
+        return (
+            Some(record),
+            Reply::Refused("another attempt has begun since; look into that one"),
+        );
     }
     if !unknown {
-        return Ok((Some(record), Reply::Refused("the outcome of this key is not unknown")));
+        return (Some(record), Reply::Refused("the outcome of this key is not unknown"));
     }
     record.owner = owner;
     match outcome {
         Some(outcome) => complete(&mut record, outcome, now, expires_at),
         None => release(&mut record, expires_at),
     }
-    Ok((Some(record), Reply::Done))
+    (Some(record), Reply::Done)
 }
 
-fn revoke(record: Option<Record>, ledger: &LedgerView, expires_at: Timestamp) -> (Option<Record>, Reply) {
+fn revoke(
+    record: Option<Record>,
+    live: impl FnOnce(&Record) -> bool,
+    ledger: &LedgerView,
+    generation: u32,
+    expires_at: Timestamp,
+) -> (Option<Record>, Reply) {
+    const NOTHING: Reply = Reply::Refused("only an effect that happened can be revoked");
+    const ANOTHER: Reply = Reply::Refused("the effect of another generation stands");
     match record {
-        Some(mut record) if record.status == Status::Completed && happened(&record) => {
-            record.status = Status::Revoked;
-            record.expires_at = Some(expires_at);
-            (Some(record), Reply::Done)
-        }
-        Some(record) if record.status == Status::Revoked => (Some(record), Reply::Done),
-        Some(record) => (
-            Some(record),
-            Reply::Refused("only an effect that happened can be revoked"),
-        ),
-        None => match &ledger.own {
+        Some(mut record) if live(&record) => match record.status {
+            Status::Completed | Status::Revoked if record.generation != generation => (Some(record), ANOTHER),
+            Status::Completed if happened(&record) => {
+                record.status = Status::Revoked;
+                record.expires_at = Some(expires_at);
+                (Some(record), Reply::Done)
+            }
+            Status::Revoked => (Some(record), Reply::Done),
+            _ => (Some(record), NOTHING),
+        },
+        // The record is gone or counts as absent: the ledger alone is changed.
+        record => match &ledger.own {
+            Some(Standing {
+                kind: EntryKind::Executed | EntryKind::Revoked,
+                entry,
+                ..
+            }) if entry.generation == generation => (record, Reply::Done),
             Some(Standing {
                 kind: EntryKind::Executed | EntryKind::Revoked,
                 ..
-            }) => (None, Reply::Done),
-            _ => (None, Reply::Refused("the ledger holds no effect of this key")),
+            }) => (record, ANOTHER),
+            _ => (record, Reply::Refused("the ledger holds no effect of this key")),
         },
     }
 }

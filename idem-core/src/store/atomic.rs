@@ -133,7 +133,23 @@ async fn try_settle<S: TransactionalStore>(
     entries: &[Entry],
 ) -> Result<Reply, Error> {
     let mut transaction = send(store.begin(tenant)).await?;
-    let reply = send(store.settle_in(&mut transaction, key, event)).await?;
+    let reply = send(settle_in(store, &mut transaction, key, event, entries)).await?;
+    match reply {
+        Reply::Done | Reply::OutcomeUnknown { .. } => send(store.commit(transaction)).await?,
+        _ => send(store.rollback(transaction)).await?,
+    }
+    Ok(reply)
+}
+
+/// Settles and appends the entries that go with what happened, in a transaction that the caller ends.
+pub(crate) async fn settle_in<S: TransactionalStore>(
+    store: &S,
+    transaction: &mut S::Transaction<'_>,
+    key: &IdempotencyKey,
+    event: &Settlement,
+    entries: &[Entry],
+) -> Result<Reply, Error> {
+    let reply = send(store.settle_in(transaction, key, event)).await?;
     for entry in entries {
         let entry = match &reply {
             Reply::OutcomeUnknown { generation, attempt } => Entry {
@@ -145,11 +161,10 @@ async fn try_settle<S: TransactionalStore>(
             Reply::Done if !matches!(event, Settlement::Fail { .. }) => entry.clone(),
             _ => break,
         };
-        send(store.append_in(&mut transaction, &entry)).await?;
-    }
-    match reply {
-        Reply::Done | Reply::OutcomeUnknown { .. } => send(store.commit(transaction)).await?,
-        _ => send(store.rollback(transaction)).await?,
+        if send(store.append_in(transaction, &entry)).await? == Completed::PlaceTaken {
+            let message = "the `once_per` place was taken by another transaction in between";
+            return Err(Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction));
+        }
     }
     Ok(reply)
 }

@@ -31,6 +31,17 @@ pub struct View {
     pub now: Timestamp,
 }
 
+/// An outside effect that has no outcome yet: its attempt runs, or ended without telling.
+#[derive(Clone, Debug)]
+pub struct OpenClaim {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// Its record, in flight or unknown.
+    pub record: Record,
+    /// The storage's clock.
+    pub now: Timestamp,
+}
+
 /// A completion: the outcome of a claim and the entry that accounts for it.
 #[derive(Clone, Debug)]
 pub struct Completion {

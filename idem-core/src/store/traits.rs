@@ -1,7 +1,8 @@
 use std::error::Error as StdError;
 use std::future::Future;
+use std::time::Duration;
 
-use super::{Capabilities, Completed, Completion, PlaceDigest, StoreClaim, View};
+use super::{Capabilities, Completed, Completion, OpenClaim, PlaceDigest, StoreClaim, View};
 use crate::error::{Error, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
@@ -81,6 +82,40 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Kind [`Store`](crate::ErrorKind::Store).
     fn append(&self, entry: &Entry) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Reads what the ledger says that a key asks for: its newest entry that an attempt made, with the
+    /// `once_per` place that the key last took. `None` where there is none, or no ledger.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn origin(&self, key: &IdempotencyKey) -> impl Future<Output = Result<Option<Entry>, Error>> + Send;
+
+    /// Lists outside effects whose first attempt began longer ago than `older_than` and that have no
+    /// outcome: in flight, with a lease that has ended or not, or unknown. The longest open come first,
+    /// `limit` at most.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt).
+    fn open_claims(
+        &self,
+        older_than: Duration,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<OpenClaim>, Error>> + Send;
+
+    /// Removes up to `batch` records that have expired, and returns how many.
+    ///
+    /// # Contract
+    ///
+    /// Only records that are completed, failed or revoked and expired when they are removed; never one in
+    /// flight or unknown, however old. The ledger keeps every entry. Records that another purge holds are
+    /// left to it, and no claim waits for longer than one batch takes.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Store`](crate::ErrorKind::Store).
+    fn purge(&self, batch: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 }
 
 /// A store whose records can be part of the transaction that has the effect.
@@ -182,6 +217,29 @@ pub trait TransactionalStore: Store {
         key: &IdempotencyKey,
         event: &Settlement,
     ) -> impl Future<Output = Result<Reply, Error>> + Send;
+
+    /// As [`Store::view`], on an open transaction, its own changes included.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn view_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> impl Future<Output = Result<View, Error>> + Send;
+
+    /// As [`Store::origin`], on an open transaction, its own changes included.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn origin_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+    ) -> impl Future<Output = Result<Option<Entry>, Error>> + Send;
 
     /// Commits; when it returns, the commit is acknowledged and durable as the storage defines it.
     ///

@@ -347,10 +347,7 @@ async fn only_its_own_place_is_freed<S: TransactionalStore + Clone>(kit: &Kit<S>
     assert_eq!(kind(silent), ErrorKind::OutcomeUnknown);
     let held = run_one(kit, &holder, RERUN, &downstream, Answer::Value(1)).await;
     assert_eq!(held.expect("the place is free"), Done::Executed(1));
-    let resolved = kit
-        .call(&old.once_per("p"))
-        .resolve(Resolution::<u32>::DidNotHappen, "ada")
-        .await;
+    let resolved = kit.resolve(&old, Resolution::<u32>::DidNotHappen).await;
     resolved.expect("resolved");
     let other = run_one(kit, &holder.case("other"), RERUN, &downstream, Answer::Value(2)).await;
     assert_eq!(
@@ -359,20 +356,14 @@ async fn only_its_own_place_is_freed<S: TransactionalStore + Clone>(kit: &Kit<S>
         "the holder's place stays taken"
     );
 
-    // And a call that does not name the place frees it all the same.
+    // And a verdict, which names no place, frees it all the same.
     let first = Intent::new("named").once_per("p");
     assert_eq!(
         kind(run_one(kit, &first, Recovery::Hold, &downstream, Answer::Silence).await),
         ErrorKind::OutcomeUnknown
     );
-    let unnamed = Intent {
-        place: None,
-        ..first.clone()
-    };
-    kit.call(&unnamed)
-        .resolve(Resolution::<u32>::DidNotHappen, "ada")
-        .await
-        .expect("resolved");
+    let resolved = kit.resolve(&first, Resolution::<u32>::DidNotHappen).await;
+    resolved.expect("resolved");
     let next = run_one(kit, &first.case("next"), RERUN, &downstream, Answer::Value(3)).await;
     assert_eq!(next.expect("the place is free"), Done::Executed(3));
 }

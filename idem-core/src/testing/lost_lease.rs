@@ -130,7 +130,7 @@ async fn a_zombie_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 
 async fn an_unknown_outcome_is_resolved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let (intent, downstream) = (Intent::new("resolve").once_per("p"), Downstream::default());
-    let resolve = async |resolution: Resolution<u32>| kit.call(&intent).resolve(resolution, "ada").await;
+    let resolve = async |resolution: Resolution<u32>| kit.resolve(&intent, resolution).await;
     assert_eq!(
         resolve(Resolution::DidNotHappen)
             .await

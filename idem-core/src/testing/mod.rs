@@ -15,6 +15,7 @@
 //! ```
 
 mod basics;
+mod by_hand;
 mod concurrent;
 mod expiry;
 mod histories;
@@ -22,6 +23,7 @@ mod intent;
 mod joined;
 mod leased;
 mod lost_lease;
+mod purge;
 
 pub use intent::Intent;
 
@@ -29,8 +31,9 @@ use std::cell::Cell;
 use std::future::Future;
 
 use crate::error::{Error, ErrorKind};
-use crate::execute::{Call, Done, EffectError, Idem, Settings};
-use crate::key::FromType;
+use crate::execute::{Call, Done, EffectError, Idem, Resolution, Settings};
+use crate::key::{FromType, IdempotencyKey};
+use crate::state::AttemptNumber;
 use crate::store::{TransactionalStore, View};
 
 /// Runs every case of the kit on a store.
@@ -51,6 +54,8 @@ pub async fn transactional_store<S: TransactionalStore + Clone>(store: S) {
     histories::run(&kit).await;
     leased::run(&kit).await;
     lost_lease::run(&kit).await;
+    by_hand::run(&kit).await;
+    purge::run(&kit).await;
 }
 
 /// A store under test.
@@ -59,6 +64,11 @@ struct Kit<S> {
     store: S,
     calls: Cell<usize>,
 }
+
+const NO_ATTEMPT: AttemptNumber = AttemptNumber {
+    generation: 1,
+    attempt: 1,
+};
 
 /// What an effect of the kit does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,9 +137,29 @@ impl<S: TransactionalStore + Clone> Kit<S> {
         .await
     }
 
+    /// Resolves the attempt that stands.
+    async fn resolve<T: serde::Serialize>(&self, intent: &Intent, resolution: Resolution<T>) -> Result<(), Error> {
+        let attempt = self
+            .view(intent)
+            .await
+            .record
+            .map_or(NO_ATTEMPT, |record| AttemptNumber {
+                generation: record.generation,
+                attempt: record.attempt,
+            });
+        let by_hand = self.idem.by_hand("ada", "the downstream was asked");
+        by_hand.resolve(&self.key(intent), attempt, resolution).await
+    }
+
+    fn key(&self, intent: &Intent) -> IdempotencyKey {
+        self.call(intent).key().expect("intents of the kit have keys")
+    }
+
     async fn view(&self, intent: &Intent) -> View {
-        let key = self.call(intent).key().expect("intents of the kit have keys");
-        self.store.view(&key, None).await.expect("the record can be read")
+        self.store
+            .view(&self.key(intent), None)
+            .await
+            .expect("the record can be read")
     }
 
     /// How many effects ran since the last question.

@@ -8,11 +8,13 @@ pub use store::PgStore;
 pub use transaction::PgTransaction;
 
 use std::error::Error as StdError;
+use std::time::Duration;
 
 use idem_core::{
-    Capabilities, Completed, Completion, Digest, Entry, Error, ErrorKind, IdempotencyKey, PlaceDigest, Record, Reply,
-    Retry, Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic,
+    Capabilities, Completed, Completion, Digest, Entry, Error, ErrorKind, IdempotencyKey, OpenClaim, PlaceDigest,
+    Record, Reply, Retry, Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic, millis,
 };
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgQueryResult};
 use sqlx::{Executor as _, Postgres, Row as _};
 
@@ -167,6 +169,43 @@ impl PgStore {
     }
 }
 
+impl PgStore {
+    /// A connection outside of any transaction.
+    async fn acquire(&self) -> Result<PoolConnection<Postgres>, Error> {
+        crate::transaction::acquire(self.pool())
+            .await
+            .map_err(|source| error::acquire::<Sqlstate>("connect to the database", source))
+    }
+
+    /// Runs one statement of a settlement; whether it changed anything.
+    async fn settle_by(
+        &self,
+        transaction: &mut PgTransaction<'_>,
+        sql: &sqlx::SqlStr,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> Result<bool, Error> {
+        let query = bind::settlement(sqlx::query::<Postgres>(sql.clone()), key, event);
+        let done = transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("settle a claim", source))?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    async fn origin_on(&self, connection: &mut PgConnection, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
+        let query = sqlx::query::<Postgres>(self.sql().origin.clone())
+            .bind(key.tenant().as_str())
+            .bind(key.as_str());
+        let row = connection
+            .fetch_optional(query)
+            .await
+            .map_err(|source| error::tables::<Sqlstate>("read the ledger", source))?;
+        row.map(|row| rows::origin(&row, key)).transpose()
+    }
+}
+
 impl Store for PgStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities::none()
@@ -184,12 +223,7 @@ impl Store for PgStore {
             transaction.rollback().await?;
             return Ok(view);
         }
-        let mut connection = self
-            .pool()
-            .acquire()
-            .await
-            .map_err(|source| connect_error("connect to the database", source))?;
-        self.view_on(&mut connection, key, place).await
+        self.view_on(&mut *self.acquire().await?, key, place).await
     }
 
     async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
@@ -206,6 +240,41 @@ impl Store for PgStore {
 
     async fn append(&self, entry: &Entry) -> Result<(), Error> {
         atomic::append(self, entry).await
+    }
+
+    async fn origin(&self, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
+        if self.has_on_begin() {
+            // Without its preparation, row-level security hides the ledger or refuses to read.
+            let mut transaction = self.begin(key.tenant()).await?;
+            let origin = self.origin_on(transaction.as_mut(), key).await?;
+            transaction.rollback().await?;
+            return Ok(origin);
+        }
+        self.origin_on(&mut *self.acquire().await?, key).await
+    }
+
+    async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
+        let query = sqlx::query::<Postgres>(self.sql().open_claims.clone())
+            .bind(millis(older_than))
+            .bind(i64::from(limit));
+        let rows = self
+            .acquire()
+            .await?
+            .fetch_all(query)
+            .await
+            .map_err(|source| error::tables::<Sqlstate>("list what is open", source))?;
+        rows.iter().map(rows::open_claim).collect()
+    }
+
+    async fn purge(&self, batch: u32) -> Result<u64, Error> {
+        let query = sqlx::query::<Postgres>(self.sql().purge.clone()).bind(i64::from(batch));
+        let done = self
+            .acquire()
+            .await?
+            .execute(query)
+            .await
+            .map_err(|source| error::tables::<Sqlstate>("remove expired records", source))?;
+        Ok(done.rows_affected())
     }
 }
 
@@ -328,16 +397,35 @@ impl TransactionalStore for PgStore {
             Settlement::Release { .. } => &self.sql().release,
             Settlement::Renew { .. } => &self.sql().renew,
             Settlement::Resolve { .. } => &self.sql().resolve,
+            Settlement::Revoke { .. } => &self.sql().revoke,
+            Settlement::Reopen { .. } => &self.sql().reopen,
         };
-        let query = bind::settlement(sqlx::query::<Postgres>(sql.clone()), key, event);
-        let done = transaction
-            .as_mut()
-            .execute(query)
-            .await
-            .map_err(|source| store_error("settle a claim", source))?;
+        let mut changed = self.settle_by(transaction, sql, key, event).await?;
+        if !changed && matches!(event, Settlement::Reopen { .. }) {
+            changed = self
+                .settle_by(transaction, &self.sql().reopen_from_ledger, key, event)
+                .await?;
+        }
         // What stands now tells what the event has done, or why it has done nothing.
-        let view = self.view_on(transaction.as_mut(), key, None).await?;
-        rows::settled(view, event, done.rows_affected() > 0)
+        let view = self.view_on(transaction.as_mut(), key, event.place()).await?;
+        rows::settled(view, event, changed)
+    }
+
+    async fn view_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> Result<View, Error> {
+        self.view_on(transaction.as_mut(), key, place).await
+    }
+
+    async fn origin_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+    ) -> Result<Option<Entry>, Error> {
+        self.origin_on(transaction.as_mut(), key).await
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

@@ -18,6 +18,12 @@ pub(super) struct Sql {
     pub(super) fail: SqlStr,
     pub(super) release: SqlStr,
     pub(super) resolve: SqlStr,
+    pub(super) revoke: SqlStr,
+    pub(super) reopen: SqlStr,
+    pub(super) reopen_from_ledger: SqlStr,
+    pub(super) origin: SqlStr,
+    pub(super) open_claims: SqlStr,
+    pub(super) purge: SqlStr,
 }
 
 impl Sql {
@@ -35,6 +41,9 @@ impl Sql {
                 &template
                     .replace("{lock}", lock)
                     .replace("{place_is_free}", PLACE_IS_FREE)
+                    .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
+                    .replace("{record_columns}", RECORD_COLUMNS)
+                    .replace("{expiry}", EXPIRY)
                     .replace("{may_rerun}", MAY_RERUN)
                     .replace("{columns}", COLUMNS)
                     .replace("{values}", VALUES)
@@ -57,6 +66,12 @@ impl Sql {
             fail: fill(FAIL),
             release: fill(RELEASE),
             resolve: fill(RESOLVE),
+            revoke: fill(REVOKE),
+            reopen: fill(REOPEN),
+            reopen_from_ledger: fill(REOPEN_FROM_LEDGER),
+            origin: fill(ORIGIN),
+            open_claims: fill(OPEN_CLAIMS),
+            purge: fill(PURGE),
         }
     }
 }
@@ -75,7 +90,7 @@ const CLAIM: &str = "
 WITH held AS MATERIALIZED (SELECT {lock} AS got)
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
     step_id, run_id, created_at, expires_at, lease_until, recovery, open_claim)
-SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, now(), now() + $8 * interval '1 millisecond',
+SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, now(), {expiry},
     now() + $13 * interval '1 millisecond', $14, CASE WHEN $12 = 0 THEN 1 END
 FROM held
 WHERE held.got
@@ -86,6 +101,10 @@ WHERE held.got
   AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING
 RETURNING pg_current_xact_id()::text";
+
+/// A claim with a lease does not expire. The moment puts it among the first of the index of what has expired, where
+/// open claims are found without an index of their own, which would cost every completion.
+const EXPIRY: &str = "CASE WHEN $12 = 1 THEN now() ELSE now() + $8 * interval '1 millisecond' END";
 
 /// Whether the lease of another attempt has ended and both recoveries let the next one run.
 const MAY_RERUN: &str = "(r.recovery >= 0 AND $14 >= 0
@@ -102,7 +121,7 @@ UPDATE {record} r SET
     lease_until = now() + $13 * interval '1 millisecond', open_claim = CASE WHEN $12 = 0 THEN 1 END,
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
     outcome_codec = NULL, created_at = CASE WHEN r.status = 0 THEN r.created_at ELSE now() END, completed_at = NULL,
-    expires_at = now() + $8 * interval '1 millisecond'
+    expires_at = {expiry}
 FROM held
 WHERE held.got
   AND r.tenant = $1 AND r.idem_key = $2
@@ -127,16 +146,18 @@ WHERE r.tenant = $1 AND r.idem_key = $2 AND r.fingerprint = $3 AND r.fingerprint
   AND NOT coalesce(r.recovery >= 0 AND $5 >= 0
         AND r.created_at + LEAST(r.recovery, $5) * interval '1 millisecond' > statement_timestamp(), false)";
 
-/// `$1` tenant, `$2` key, `$3` place.
-const VIEW: &str = "
-SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now,
+const RECORD_COLUMNS: &str = "floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now,
     r.fingerprint, r.fingerprint_version::bigint, r.status::bigint, r.mode::bigint, r.recovery, r.owner_token,
     floor(extract(epoch FROM r.lease_until) * 1000)::bigint AS lease_until,
     r.attempt::bigint, r.generation::bigint, r.step_id, r.run_id,
     r.outcome_kind::bigint, r.outcome, r.outcome_type, r.outcome_codec,
     floor(extract(epoch FROM r.created_at) * 1000)::bigint AS created_at,
     floor(extract(epoch FROM r.completed_at) * 1000)::bigint AS completed_at,
-    floor(extract(epoch FROM r.expires_at) * 1000)::bigint AS expires_at,
+    floor(extract(epoch FROM r.expires_at) * 1000)::bigint AS expires_at";
+
+/// `$1` tenant, `$2` key, `$3` place.
+const VIEW: &str = "
+SELECT {record_columns},
     own.kind AS own_kind, own.fingerprint AS own_fingerprint, own.fingerprint_version::bigint AS own_fingerprint_version,
     own.idem_key AS own_key, own.generation::bigint AS own_generation, own.action AS own_action, own.step_id AS own_step_id,
     own.run_id AS own_run_id, floor(extract(epoch FROM own.recorded_at) * 1000)::bigint AS own_recorded_at,
@@ -228,6 +249,70 @@ const RESOLVE: &str = "
 UPDATE {record} SET status = CASE WHEN $5::bigint IS NULL THEN 2 ELSE 1 END, owner_token = $3, lease_until = NULL,
     outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
     completed_at = CASE WHEN $5::bigint IS NULL THEN NULL ELSE now() END, expires_at = now() + $4 * interval '1 millisecond'
-WHERE tenant = $1 AND idem_key = $2 AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= statement_timestamp()))
- 
-RETURNING status::bigint";
+WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10
+  AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= statement_timestamp()))";
+
+/// `$3` the generation that was undone, `$4` retention in milliseconds.
+const REVOKE: &str = "
+UPDATE {record} SET status = 4, expires_at = now() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0
+  AND expires_at > statement_timestamp()";
+
+/// No other key holds the place `$6` that the effect had.
+const REOPENED_PLACE_IS_FREE: &str = "($6::bytea IS NULL OR NOT EXISTS (
+        SELECT 1 FROM {ledger} p
+        WHERE p.tenant = $1 AND p.place = $6 AND p.idem_key <> $2 AND p.place_generation =
+            (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $6)))";
+
+/// `$3` owner, `$4` retention in milliseconds, `$5` the generation that was seen revoked, `$6` place.
+const REOPEN: &str = "
+UPDATE {record} SET status = 2, generation = generation + 1, attempt = 0, owner_token = $3, recovery = NULL,
+    lease_until = NULL, step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
+    outcome_codec = NULL, created_at = now(), completed_at = NULL, expires_at = now() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND generation = $5 AND status = 4 AND expires_at > statement_timestamp()
+  AND {reopened_place_is_free}";
+
+/// Where the record is gone or has expired.
+const REOPEN_FROM_LEDGER: &str = "
+INSERT INTO {record} AS r (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
+    created_at, expires_at)
+SELECT $1, $2, e.fingerprint, e.fingerprint_version, 2, 0, $3, 0, e.generation + 1, now(), now() + $4 * interval '1 millisecond'
+FROM {ledger} e
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'revoked' AND e.generation = $5
+  AND NOT EXISTS (
+        SELECT 1 FROM {ledger} n
+        WHERE n.tenant = $1 AND n.idem_key = $2 AND n.kind IN ('executed', 'revoked', 'reopened') AND n.generation > $5)
+  AND {reopened_place_is_free}
+ON CONFLICT (tenant, idem_key) DO UPDATE SET
+    fingerprint = EXCLUDED.fingerprint, fingerprint_version = EXCLUDED.fingerprint_version, status = 2, mode = 0,
+    owner_token = EXCLUDED.owner_token, attempt = 0, generation = EXCLUDED.generation, recovery = NULL, lease_until = NULL,
+    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
+    created_at = EXCLUDED.created_at, completed_at = NULL, expires_at = EXCLUDED.expires_at
+WHERE r.status IN (1, 2, 4) AND r.expires_at <= statement_timestamp()";
+
+/// `$1` tenant, `$2` key: what the key asks for, as its newest attempt said.
+const ORIGIN: &str = "
+SELECT e.generation::bigint, e.attempt::bigint, e.kind, e.action, e.fingerprint, e.fingerprint_version::bigint, e.step_id, e.run_id,
+    e.payload_digest, d.subject, d.preimage, d.basis,
+    (SELECT h.place FROM {ledger} h
+     WHERE h.tenant = $1 AND h.idem_key = $2 AND h.place IS NOT NULL AND h.kind IN ('intended', 'executed')
+     ORDER BY h.seq DESC LIMIT 1) AS place
+FROM {ledger} e LEFT JOIN {ledger_detail} d ON d.seq = e.seq
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind IN ('intended', 'executed', 'declined')
+ORDER BY e.seq DESC LIMIT 1";
+
+/// `$1` the least age in milliseconds, `$2` how many.
+const OPEN_CLAIMS: &str = "
+SELECT {record_columns}, r.idem_key
+FROM {record} r
+WHERE r.expires_at <= statement_timestamp() AND r.status IN (0, 3) AND r.mode = 1
+  AND r.created_at <= statement_timestamp() - $1 * interval '1 millisecond'
+ORDER BY r.created_at LIMIT $2";
+
+/// `$1` how many.
+const PURGE: &str = "
+DELETE FROM {record} r
+USING (SELECT tenant, idem_key FROM {record}
+       WHERE expires_at <= statement_timestamp() AND status IN (1, 2, 4)
+       ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED) x
+WHERE r.tenant = x.tenant AND r.idem_key = x.idem_key AND r.status IN (1, 2, 4) AND r.expires_at <= statement_timestamp()";

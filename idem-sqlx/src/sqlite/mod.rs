@@ -8,11 +8,13 @@ pub use store::SqliteStore;
 pub use transaction::SqliteTransaction;
 
 use std::error::Error as StdError;
+use std::time::Duration;
 
 use idem_core::{
-    Capabilities, Completed, Completion, Entry, Error, IdempotencyKey, LedgerView, PlaceDigest, Record, Reply, Retry,
-    Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic,
+    Capabilities, Completed, Completion, Entry, Error, IdempotencyKey, LedgerView, OpenClaim, PlaceDigest, Record,
+    Reply, Retry, Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic, millis,
 };
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Executor as _, Sqlite};
 
@@ -157,6 +159,43 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// A connection outside of any transaction.
+    async fn acquire(&self) -> Result<PoolConnection<Sqlite>, Error> {
+        crate::transaction::acquire(self.pool())
+            .await
+            .map_err(|source| error::acquire::<SqliteCodes>("open the database", source))
+    }
+
+    /// Runs one statement of a settlement; whether it changed anything.
+    async fn settle_by(
+        &self,
+        transaction: &mut SqliteTransaction<'_>,
+        sql: &sqlx::SqlStr,
+        key: &IdempotencyKey,
+        event: &Settlement,
+    ) -> Result<bool, Error> {
+        let query = bind::settlement(sqlx::query::<Sqlite>(sql.clone()), key, event);
+        let done = transaction
+            .as_mut()
+            .execute(query)
+            .await
+            .map_err(|source| store_error("settle a claim", source))?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    async fn origin_on(&self, connection: &mut SqliteConnection, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
+        let query = sqlx::query::<Sqlite>(self.sql().origin.clone())
+            .bind(key.tenant().as_str().to_owned())
+            .bind(key.as_str().to_owned());
+        let row = connection
+            .fetch_optional(query)
+            .await
+            .map_err(|source| error::tables::<SqliteCodes>("read the ledger", source))?;
+        row.map(|row| rows::origin(&row, key)).transpose()
+    }
+}
+
 impl Store for SqliteStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities::none()
@@ -188,6 +227,34 @@ impl Store for SqliteStore {
 
     async fn append(&self, entry: &Entry) -> Result<(), Error> {
         atomic::append(self, entry).await
+    }
+
+    async fn origin(&self, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
+        self.origin_on(&mut *self.acquire().await?, key).await
+    }
+
+    async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
+        let query = sqlx::query::<Sqlite>(self.sql().open_claims.clone())
+            .bind(millis(older_than))
+            .bind(i64::from(limit));
+        let rows = self
+            .acquire()
+            .await?
+            .fetch_all(query)
+            .await
+            .map_err(|source| error::tables::<SqliteCodes>("list what is open", source))?;
+        rows.iter().map(rows::open_claim).collect()
+    }
+
+    async fn purge(&self, batch: u32) -> Result<u64, Error> {
+        let query = sqlx::query::<Sqlite>(self.sql().purge.clone()).bind(i64::from(batch));
+        let done = self
+            .acquire()
+            .await?
+            .execute(query)
+            .await
+            .map_err(|source| error::tables::<SqliteCodes>("remove expired records", source))?;
+        Ok(done.rows_affected())
     }
 }
 
@@ -294,16 +361,35 @@ impl TransactionalStore for SqliteStore {
             Settlement::Release { .. } => &self.sql().release,
             Settlement::Renew { .. } => &self.sql().renew,
             Settlement::Resolve { .. } => &self.sql().resolve,
+            Settlement::Revoke { .. } => &self.sql().revoke,
+            Settlement::Reopen { .. } => &self.sql().reopen,
         };
-        let query = bind::settlement(sqlx::query::<Sqlite>(sql.clone()), key, event);
-        let done = transaction
-            .as_mut()
-            .execute(query)
-            .await
-            .map_err(|source| store_error("settle a claim", source))?;
+        let mut changed = self.settle_by(transaction, sql, key, event).await?;
+        if !changed && matches!(event, Settlement::Reopen { .. }) {
+            changed = self
+                .settle_by(transaction, &self.sql().reopen_from_ledger, key, event)
+                .await?;
+        }
         // What stands now tells what the event has done, or why it has done nothing.
-        let view = self.view_on(transaction.as_mut(), key, None).await?;
-        rows::settled(view, event, done.rows_affected() > 0)
+        let view = self.view_on(transaction.as_mut(), key, event.place()).await?;
+        rows::settled(view, event, changed)
+    }
+
+    async fn view_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> Result<View, Error> {
+        self.view_on(transaction.as_mut(), key, place).await
+    }
+
+    async fn origin_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+    ) -> Result<Option<Entry>, Error> {
+        self.origin_on(transaction.as_mut(), key).await
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

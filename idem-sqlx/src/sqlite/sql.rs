@@ -18,6 +18,12 @@ pub(super) struct Sql {
     pub(super) fail: SqlStr,
     pub(super) release: SqlStr,
     pub(super) resolve: SqlStr,
+    pub(super) revoke: SqlStr,
+    pub(super) reopen: SqlStr,
+    pub(super) reopen_from_ledger: SqlStr,
+    pub(super) origin: SqlStr,
+    pub(super) open_claims: SqlStr,
+    pub(super) purge: SqlStr,
 }
 
 impl Sql {
@@ -25,6 +31,8 @@ impl Sql {
         let fill = |template: &str| {
             names.statement(
                 &template
+                    .replace("{expiry}", EXPIRY)
+                    .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
                     .replace("{now}", NOW)
                     .replace("{unless_done}", UNLESS_DONE)
                     .replace("{place_is_free}", PLACE_IS_FREE)
@@ -48,6 +56,12 @@ impl Sql {
             fail: fill(FAIL),
             release: fill(RELEASE),
             resolve: fill(RESOLVE),
+            revoke: fill(REVOKE),
+            reopen: fill(REOPEN),
+            reopen_from_ledger: fill(REOPEN_FROM_LEDGER),
+            origin: fill(ORIGIN),
+            open_claims: fill(OPEN_CLAIMS),
+            purge: fill(PURGE),
             append: fill(&ENTRY.replace(
                 "{if}",
                 "WHERE true ON CONFLICT (tenant, idem_key, generation, kind, slot) DO NOTHING",
@@ -75,9 +89,13 @@ const PLACE_IS_FREE: &str = "($11 IS NULL OR NOT EXISTS (
 const CLAIM: &str = "
 INSERT INTO {record} (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
     step_id, run_id, created_at, expires_at, lease_until, recovery, open_claim)
-SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {now} + $8, {now} + $13, $14, CASE WHEN $12 = 0 THEN 1 END
+SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {expiry}, {now} + $13, $14, CASE WHEN $12 = 0 THEN 1 END
 WHERE {unless_done} AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING";
+
+/// A claim with a lease does not expire. The moment puts it among the first of the index of what has expired, where
+/// open claims are found without an index of their own, which would cost every completion.
+const EXPIRY: &str = "CASE WHEN $12 = 1 THEN {now} ELSE {now} + $8 END";
 
 /// Takes over a record that counts as absent, says that nothing happened, or whose lease has ended, if
 /// it is still the one that was seen: `$15` its status, `$16` its attempt, `$17` its generation, `$18`
@@ -89,7 +107,7 @@ UPDATE {record} SET
     open_claim = CASE WHEN $12 = 0 THEN 1 END,
     attempt = $10, generation = $9, step_id = $6, run_id = $7, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
     outcome_codec = NULL, created_at = CASE WHEN status = 0 THEN created_at ELSE {now} END, completed_at = NULL,
-    expires_at = {now} + $8
+    expires_at = {expiry}
 WHERE tenant = $1 AND idem_key = $2
   AND status = $15 AND attempt = $16 AND generation = $17 AND owner_token = $18
   AND (status IN (1, 2, 4) AND expires_at <= {now}
@@ -177,4 +195,65 @@ const RESOLVE: &str = "
 UPDATE {record} SET status = CASE WHEN $5 IS NULL THEN 2 ELSE 1 END, owner_token = $3, lease_until = NULL,
     outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
     completed_at = CASE WHEN $5 IS NULL THEN NULL ELSE {now} END, expires_at = {now} + $4
-WHERE tenant = $1 AND idem_key = $2 AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= {now}))";
+WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10
+  AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= {now}))";
+
+/// `$3` the generation that was undone, `$4` retention in milliseconds.
+const REVOKE: &str = "
+UPDATE {record} SET status = 4, expires_at = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0 AND expires_at > {now}";
+
+/// No other key holds the place `$6` that the effect had.
+const REOPENED_PLACE_IS_FREE: &str = "($6 IS NULL OR NOT EXISTS (
+        SELECT 1 FROM {ledger} p
+        WHERE p.tenant = $1 AND p.place = $6 AND p.idem_key <> $2 AND p.place_generation =
+            (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $6)))";
+
+/// `$3` owner, `$4` retention in milliseconds, `$5` the generation that was seen revoked, `$6` place.
+const REOPEN: &str = "
+UPDATE {record} SET status = 2, generation = generation + 1, attempt = 0, owner_token = $3, recovery = NULL,
+    lease_until = NULL, step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL,
+    outcome_codec = NULL, created_at = {now}, completed_at = NULL, expires_at = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND generation = $5 AND status = 4 AND expires_at > {now}
+  AND {reopened_place_is_free}";
+
+/// Where the record is gone or has expired.
+const REOPEN_FROM_LEDGER: &str = "
+INSERT INTO {record} AS r (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
+    created_at, expires_at)
+SELECT $1, $2, e.fingerprint, e.fingerprint_version, 2, 0, $3, 0, e.generation + 1, {now}, {now} + $4
+FROM {ledger} e
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'revoked' AND e.generation = $5
+  AND NOT EXISTS (
+        SELECT 1 FROM {ledger} n
+        WHERE n.tenant = $1 AND n.idem_key = $2 AND n.kind IN ('executed', 'revoked', 'reopened') AND n.generation > $5)
+  AND {reopened_place_is_free}
+ON CONFLICT (tenant, idem_key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, status = 2, mode = 0,
+    owner_token = excluded.owner_token, attempt = 0, generation = excluded.generation, recovery = NULL, lease_until = NULL,
+    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
+    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at
+WHERE r.status IN (1, 2, 4) AND r.expires_at <= {now}";
+
+/// `$1` tenant, `$2` key: what the key asks for, as its newest attempt said.
+const ORIGIN: &str = "
+SELECT e.generation, e.attempt, e.kind, e.action, e.fingerprint, e.fingerprint_version, e.step_id, e.run_id,
+    e.payload_digest, d.subject, d.preimage, d.basis,
+    (SELECT h.place FROM {ledger} h
+     WHERE h.tenant = $1 AND h.idem_key = $2 AND h.place IS NOT NULL AND h.kind IN ('intended', 'executed')
+     ORDER BY h.seq DESC LIMIT 1) AS place
+FROM {ledger} e LEFT JOIN {ledger_detail} d ON d.seq = e.seq
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind IN ('intended', 'executed', 'declined')
+ORDER BY e.seq DESC LIMIT 1";
+
+/// `$1` the least age in milliseconds, `$2` how many.
+const OPEN_CLAIMS: &str = "
+SELECT {now} AS now, r.* FROM {record} r
+WHERE r.expires_at <= {now} AND r.status IN (0, 3) AND r.mode = 1 AND r.created_at <= {now} - $1
+ORDER BY r.created_at LIMIT $2";
+
+/// `$1` how many.
+const PURGE: &str = "
+DELETE FROM {record} WHERE (tenant, idem_key) IN (
+    SELECT tenant, idem_key FROM {record}
+    WHERE expires_at <= {now} AND status IN (1, 2, 4) ORDER BY expires_at LIMIT $1)";

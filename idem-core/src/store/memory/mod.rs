@@ -12,8 +12,11 @@ pub use transaction::MemoryTransaction;
 
 use std::error::Error as StdError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::{Capabilities, Completed, Completion, PlaceDigest, Store, StoreClaim, TransactionalStore, View, atomic};
+use super::{
+    Capabilities, Completed, Completion, OpenClaim, PlaceDigest, Store, StoreClaim, TransactionalStore, View, atomic,
+};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Tenant};
@@ -97,6 +100,19 @@ impl Store for MemoryStore {
 
     async fn append(&self, entry: &Entry) -> Result<(), Error> {
         atomic::append(self, entry).await
+    }
+
+    async fn origin(&self, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
+        Ok(self.lock().origin(key, &[]))
+    }
+
+    async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
+        let now = Timestamp::of_this_host();
+        Ok(self.lock().open_claims(older_than, limit, now))
+    }
+
+    async fn purge(&self, batch: u32) -> Result<u64, Error> {
+        Ok(self.lock().purge(batch, Timestamp::of_this_host()))
     }
 }
 
@@ -200,7 +216,7 @@ impl TransactionalStore for MemoryStore {
             let state = self.lock();
             (
                 staged.or_else(|| state.record(key)),
-                state.ledger(key, None, connection.staged_entries()),
+                state.ledger(key, event.place(), connection.staged_entries()),
             )
         };
         let before = record.clone();
@@ -210,6 +226,30 @@ impl TransactionalStore for MemoryStore {
             connection.stage(key.clone(), before.as_ref(), record);
         }
         Ok(reply)
+    }
+
+    async fn view_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+        place: Option<&PlaceDigest>,
+    ) -> Result<View, Error> {
+        let connection = transaction.as_mut();
+        let staged = connection.staged_record(key).cloned();
+        let state = self.lock();
+        Ok(View {
+            record: staged.or_else(|| state.record(key)),
+            ledger: state.ledger(key, place, connection.staged_entries()),
+            now: Timestamp::of_this_host(),
+        })
+    }
+
+    async fn origin_in(
+        &self,
+        transaction: &mut Self::Transaction<'_>,
+        key: &IdempotencyKey,
+    ) -> Result<Option<Entry>, Error> {
+        Ok(self.lock().origin(key, transaction.as_mut().staged_entries()))
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::connection::Change;
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing};
-use crate::record::Record;
-use crate::store::{PlaceDigest, StoreClaim};
+use crate::record::{Mode, Record};
+use crate::state::Status;
+use crate::store::{OpenClaim, PlaceDigest, StoreClaim};
 
 /// Identifies the connection that holds a claim which is not committed yet.
 pub(super) type ConnectionId = u64;
@@ -36,6 +38,61 @@ impl State {
 
     pub(super) fn executed(&self) -> usize {
         self.entries().filter(|entry| entry.kind == EntryKind::Executed).count()
+    }
+
+    /// The newest entry that an attempt of the key made, with the place that the key last took.
+    pub(super) fn origin(&self, key: &IdempotencyKey, staged: &[(Entry, Timestamp)]) -> Option<Entry> {
+        let own = || {
+            self.entries
+                .iter()
+                .chain(staged)
+                .map(|(entry, _)| entry)
+                .filter(|entry| entry.key == *key)
+        };
+        let made = |kind| matches!(kind, EntryKind::Intended | EntryKind::Executed | EntryKind::Declined);
+        let newest = own().filter(|entry| made(entry.kind)).last()?.clone();
+        let place = own()
+            .filter(|entry| made(entry.kind))
+            .filter_map(|entry| entry.place)
+            .last();
+        Some(Entry { place, ..newest })
+    }
+
+    pub(super) fn open_claims(&self, older_than: Duration, limit: u32, now: Timestamp) -> Vec<OpenClaim> {
+        let is_open = |record: &Record| {
+            record.mode == Mode::Leased
+                && matches!(record.status, Status::InFlight | Status::Unknown)
+                && record.created_at.after(older_than) <= now
+        };
+        let mut open: Vec<_> = self
+            .records
+            .iter()
+            .filter(|(_, record)| is_open(record))
+            .map(|(key, record)| OpenClaim {
+                key: key.clone(),
+                record: record.clone(),
+                now,
+            })
+            .collect();
+        open.sort_by_key(|claim| claim.record.created_at);
+        open.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        open
+    }
+
+    pub(super) fn purge(&mut self, batch: u32, now: Timestamp) -> u64 {
+        // A transaction that has claimed the key was decided on the sight of its record.
+        let expired = self
+            .records
+            .iter()
+            .filter(|(key, record)| record.is_expired(now) && !self.claims.contains_key(*key));
+        let expired: Vec<_> = expired
+            .map(|(key, _)| key.clone())
+            .take(usize::try_from(batch).unwrap_or(usize::MAX))
+            .collect();
+        for key in &expired {
+            self.records.remove(key);
+        }
+        u64::try_from(expired.len()).unwrap_or(u64::MAX)
     }
 
     /// What the ledger says, with the entries that the asking connection has staged.

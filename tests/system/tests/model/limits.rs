@@ -40,12 +40,3 @@ fn limit_a_verdict_that_nothing_happened_is_wrong_while_a_call_is_on_its_way() {
     };
     assert_needed(setup, "the effect happens once in a generation");
 }
-
-#[test]
-fn limit_a_verdict_on_an_earlier_attempt_is_taken_for_one_on_the_next() {
-    let setup = Setup {
-        stale_verdicts: true,
-        ..Setup::hold()
-    };
-    assert_needed(setup, "the effect happens once in a generation");
-}

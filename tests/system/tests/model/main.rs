@@ -33,7 +33,6 @@
 //! - Under `Rerun`, the downstream remembers a key for longer than declared: by as much as a call may take from its claim to
 //!   its arrival, and by as much as the storage's clock may go back.
 //! - Who gives the verdict that nothing happened is right about the whole generation, and no call is on its way any more.
-//! - A verdict is given on what is unknown now, not on an earlier attempt.
 //! - An attempt that says that nothing happened is right about itself.
 //! - A final error is kept for at least as long as the downstream remembers that it gave it.
 //!
@@ -79,6 +78,7 @@ the_protocol_holds! {
     the_protocol_holds_with_a_downstream_that_knows_no_keys: hold;
     the_protocol_holds_with_a_downstream_that_forgets: rerun;
     the_protocol_holds_where_callers_disagree: mixed;
+    the_protocol_holds_where_verdicts_come_late: stale_verdicts;
     the_protocol_holds_where_effects_are_undone: reopened;
     the_protocol_holds_for_places: place;
 }

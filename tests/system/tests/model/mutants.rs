@@ -61,6 +61,7 @@ mutants! {
     mutant_a_verdict_keeps_the_old_token: resolve_keeps_token, Setup::hold() => "what is sent again changes nothing and gets the same answer";
     mutant_a_late_acknowledgement_undoes_a_verdict: complete_after_verdict, Setup::hold() => "a completed outcome stays as it is";
     mutant_a_verdict_overrides_an_outcome: resolve_completed, Setup::hold() => "a completed outcome stays as it is";
+    mutant_a_verdict_counts_for_any_attempt: verdict_on_any_attempt, Setup::stale_verdicts() => "the effect happens once in a generation";
     mutant_unknown_cannot_be_resolved: never_resolved, Setup::hold() => "everything can be brought to an end";
     mutant_a_lease_never_ends: endless_lease, Setup::hold() => "everything can be brought to an end";
     mutant_a_claim_sent_again_is_not_recognised: own_claim_unknown, Setup::hold() => "what is sent again changes nothing and gets the same answer";
@@ -70,6 +71,7 @@ mutants! {
     mutant_revoked_is_run_again: revoked_reruns, Setup::reopened() => "nothing runs where an outcome stands";
     mutant_revoked_in_the_ledger_is_run_again: revoked_in_ledger_reruns, Setup::reopened() => "nothing runs where an outcome stands";
     mutant_a_final_error_is_revoked: revoke_declined, Setup::transactional() => "only what was undone is reopened";
+    mutant_revoking_expects_no_generation: revoke_any_generation, Setup::transactional() => "only what was undone is reopened";
     mutant_completed_is_reopened: reopen_completed, Setup::reopened() => "only what was undone is reopened";
     mutant_reopening_keeps_the_generation: reopen_same_generation, Setup::transactional() => "nothing runs where an outcome stands";
     mutant_reopening_keeps_the_token: reopen_keeps_token, Setup::reopened() => "what is sent again changes nothing and gets the same answer";
@@ -335,6 +337,21 @@ fn resolve_keeps_token(record: Option<Record>, ledger: &LedgerView, event: Event
     Ok((next, reply))
 }
 
+fn verdict_on_any_attempt(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
+    if let (Event::Settle(Settlement::Resolve { attempt, .. }), Some(record)) = (&mut event, &record) {
+        attempt.generation = record.generation;
+        attempt.attempt = record.attempt;
+    }
+    transition(record, ledger, event, now)
+}
+
+fn revoke_any_generation(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
+    if let (Event::Settle(Settlement::Revoke { generation, .. }), Some(record)) = (&mut event, &record) {
+        *generation = record.generation;
+    }
+    transition(record, ledger, event, now)
+}
+
 fn complete_after_verdict(mut record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
     if let (Event::Complete { owner, .. }, Some(record)) = (&mut event, &mut record)
         && matches!(record.status, Status::Failed | Status::Completed)
@@ -421,7 +438,7 @@ fn lone_claim_is_absent(record: Option<Record>, ledger: &LedgerView, event: Even
 }
 
 fn revoke_declined(record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
-    if let (Event::Revoke { .. }, Some(before)) = (&event, &record)
+    if let (Event::Settle(Settlement::Revoke { .. }), Some(before)) = (&event, &record)
         && before
             .outcome
             .as_ref()
@@ -437,7 +454,7 @@ fn revoke_declined(record: Option<Record>, ledger: &LedgerView, event: Event, no
 }
 
 fn reopen_completed(mut record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
-    if let (Event::Reopen { .. }, Some(record)) = (&event, &mut record)
+    if let (Event::Settle(Settlement::Reopen { .. }), Some(record)) = (&event, &mut record)
         && record.status == Status::Completed
     {
         record.status = Status::Revoked;
@@ -446,12 +463,12 @@ fn reopen_completed(mut record: Option<Record>, ledger: &LedgerView, event: Even
 }
 
 fn reopen_same_generation(record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
-    if let (Event::Reopen { owner, .. }, Some(before)) = (&event, &record)
+    if let (Event::Settle(Settlement::Reopen { owner, .. }), Some(before)) = (&event, &record)
         && before.owner == *owner
     {
         return Ok((record, Reply::Done));
     }
-    let reopens = matches!(event, Event::Reopen { .. });
+    let reopens = matches!(event, Event::Settle(Settlement::Reopen { .. }));
     let (mut next, reply) = transition(record, ledger, event, now)?;
     if let (true, Reply::Done, Some(next)) = (reopens, &reply, &mut next)
         && next.generation > 1
@@ -463,7 +480,7 @@ fn reopen_same_generation(record: Option<Record>, ledger: &LedgerView, event: Ev
 
 fn reopen_keeps_token(record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
     let owner = record.as_ref().map(|record| record.owner);
-    let reopens = matches!(event, Event::Reopen { .. });
+    let reopens = matches!(event, Event::Settle(Settlement::Reopen { .. }));
     let (mut next, reply) = transition(record, ledger, event, now)?;
     if let (true, Reply::Done, Some(owner), Some(next)) = (reopens, &reply, owner, &mut next) {
         next.owner = owner;
@@ -473,9 +490,9 @@ fn reopen_keeps_token(record: Option<Record>, ledger: &LedgerView, event: Event,
 
 fn reopen_any_generation(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
     if let (
-        Event::Reopen {
+        Event::Settle(Settlement::Reopen {
             expected_generation, ..
-        },
+        }),
         Some(record),
     ) = (&mut event, &record)
         && record.status == Status::Revoked

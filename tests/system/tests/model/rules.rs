@@ -1,6 +1,6 @@
 //! The invariants, as judgements on steps and on worlds.
 
-use idem_core::{EntryKind, Event, Reply, Settlement, Status};
+use idem_core::{AttemptNumber, EntryKind, Event, Reply, Settlement, Status};
 use stateright::Property;
 
 use crate::bridge::{self, duration};
@@ -201,10 +201,12 @@ fn can_end(protocol: &Protocol, world: &World, key: u8) -> bool {
             };
             ends(&world, complete)
         }
-        Reply::OutcomeUnknown { .. } => {
+        Reply::OutcomeUnknown { generation, attempt } => {
+            let attempt = AttemptNumber { generation, attempt };
             world.keys[usize::from(key)].record = record;
             let resolve = |outcome: Option<Outcome>| {
                 Event::Settle(Settlement::Resolve {
+                    attempt,
                     outcome: outcome.map(bridge::outcome),
                     owner: bridge::token(LAST),
                     retention,

@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     pub(crate) renewals: bool,
     /// Whether an effect may end its transaction itself.
     pub(crate) effect_commits: bool,
-    /// Whether somebody says "it did not happen" of an attempt that another verdict has settled before.
+    /// Whether somebody finds out that an attempt did not happen, and says so when time has passed.
     pub(crate) stale_verdicts: bool,
     /// Whether somebody says "it did not happen" while a call may still arrive.
     pub(crate) hasty_verdicts: bool,
@@ -117,6 +117,19 @@ impl Setup {
             jumps_ahead: 1,
             jumps_back: 1,
             ..Self::new("hold", vec![request(1, HOLD), request(2, HOLD)])
+        }
+    }
+
+    /// Somebody looks into an attempt and says what they found when another may have begun.
+    pub(crate) fn stale_verdicts() -> Self {
+        Self {
+            name: "stale verdicts",
+            stale_verdicts: true,
+            renewals: false,
+            jumps_ahead: 0,
+            jumps_back: 0,
+            requests: vec![request(1, HOLD)],
+            ..Self::hold()
         }
     }
 

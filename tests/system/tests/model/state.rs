@@ -16,12 +16,22 @@ pub(crate) struct World {
     pub(crate) back_left: u8,
     pub(crate) tokens: Token,
     pub(crate) verdicts: u8,
+    /// What somebody has found out and not said yet: this attempt had no effect.
+    pub(crate) note: Option<Note>,
     pub(crate) keys: Vec<Key>,
     pub(crate) ledger: Vec<Entry>,
     /// Sorted: workers are alike, so worlds that differ in their order alone are one.
     pub(crate) workers: Vec<Worker>,
     /// The rule that the last step broke.
     pub(crate) broken: Option<Rule>,
+}
+
+/// An attempt that somebody has looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Note {
+    pub(crate) key: u8,
+    pub(crate) generation: u8,
+    pub(crate) attempt: u8,
 }
 
 /// One key: its record, and the truth about its generations.

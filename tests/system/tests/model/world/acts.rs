@@ -1,6 +1,6 @@
 //! What workers, the downstream and people do.
 
-use idem_core::{Claim, EntryKind, Event, Reply, Settlement, Status};
+use idem_core::{AttemptNumber, Claim, EntryKind, Event, Reply, Settlement, Status};
 
 use super::{Protocol, generation, generation_mut};
 use crate::bridge::{self, duration, small};
@@ -267,7 +267,8 @@ impl Protocol {
         }
     }
 
-    pub(super) fn resolve(&self, world: &mut World, key: u8, happened: bool) {
+    /// `looked_into` is the generation and attempt of the verdict, unless it is about what stands.
+    pub(super) fn resolve(&self, world: &mut World, key: u8, looked_into: Option<(u8, u8)>, happened: bool) {
         world.verdicts += 1;
         let token = VERDICTS + world.verdicts;
         let Some(record) = world.keys[usize::from(key)].record else {
@@ -279,7 +280,12 @@ impl Protocol {
             fingerprint: truth.memory.map_or(record.fingerprint, |memory| memory.fingerprint),
             author: token,
         });
+        let (number, attempt) = looked_into.unwrap_or((record.generation, record.attempt));
         let event = Settlement::Resolve {
+            attempt: AttemptNumber {
+                generation: number.into(),
+                attempt: attempt.into(),
+            },
             outcome: outcome.map(bridge::outcome),
             owner: bridge::token(token),
             retention: duration(self.setup.retention),
@@ -316,12 +322,20 @@ impl Protocol {
         }
     }
 
-    pub(super) fn revoke(&self, world: &mut World, key: u8) {
-        let event = Event::Revoke {
-            retention: duration(self.setup.retention),
-        };
+    /// `seen` is the generation that was looked at, unless it is the one that stands.
+    pub(super) fn revoke(&self, world: &mut World, key: u8, seen: Option<u8>) {
         let own = bridge::view(&world.ledger, key).own;
+        let standing = own.as_ref().map_or(1, |standing| standing.entry.generation);
+        let seen = seen.map_or(standing, u32::from);
+        let event = Event::Settle(Settlement::Revoke {
+            generation: seen,
+            retention: duration(self.setup.retention),
+        });
         if self.send(world, key, event) != Reply::Done {
+            return;
+        }
+        if own.as_ref().is_some_and(|standing| standing.entry.generation != seen) {
+            world.broken = Some(Rule::Undone);
             return;
         }
         let Some(standing) = own.filter(|standing| standing.kind != EntryKind::Reopened) else {
@@ -344,11 +358,12 @@ impl Protocol {
     pub(super) fn reopen(&self, world: &mut World, key: u8, expected: u8) {
         let newest = world.keys[usize::from(key)].generations.len();
         let token = REOPENINGS + small(u32::try_from(newest).expect("few generations"));
-        let event = Event::Reopen {
+        let event = Event::Settle(Settlement::Reopen {
             expected_generation: expected.into(),
+            place: None,
             owner: bridge::token(token),
             retention: duration(self.setup.retention),
-        };
+        });
         let own = bridge::view(&world.ledger, key).own;
         if self.send(world, key, event) != Reply::Done {
             return;

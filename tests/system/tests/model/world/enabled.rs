@@ -91,10 +91,15 @@ impl Protocol {
             if happened {
                 steps.push(Step::ResolveHappened { key });
             }
-            let stale = self.setup.stale_verdicts && world.verdicts > 0;
             let hasty = self.setup.hasty_verdicts || !may_still_happen(world, key, record.generation);
-            if stale || !happened && hasty {
+            if !happened && hasty {
                 steps.push(Step::ResolveDidNotHappen { key });
+                if self.setup.stale_verdicts && world.note.is_none() {
+                    steps.push(Step::Note { key });
+                }
+            }
+            if world.note.is_some_and(|note| note.key == key) {
+                steps.push(Step::ResolveNoted);
             }
         }
         if self.setup.generations > 1 {
@@ -107,6 +112,7 @@ impl Protocol {
 
     fn undo_steps(&self, key: u8, steps: &mut Vec<Step>) {
         steps.push(Step::Revoke { key });
+        steps.push(Step::RevokeFirst { key });
         for expected in 1..self.setup.generations {
             steps.push(Step::Reopen { key, expected });
         }

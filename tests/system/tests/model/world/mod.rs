@@ -9,7 +9,7 @@ use stateright::{Model, Property};
 use crate::bridge::{self, Transition, duration, small, timestamp};
 use crate::rules;
 use crate::setup::Setup;
-use crate::state::{Attempt, Entry, Generation, Key, Phase, Record, Request, Rule, Token, Worker, World};
+use crate::state::{Attempt, Entry, Generation, Key, Note, Phase, Record, Request, Rule, Token, Worker, World};
 
 /// The protocol around one transition function.
 #[derive(Clone)]
@@ -81,7 +81,16 @@ pub(crate) enum Step {
     ResolveDidNotHappen {
         key: u8,
     },
+    /// Somebody finds out that the attempt had no effect, and says so later or never.
+    Note {
+        key: u8,
+    },
+    ResolveNoted,
     Revoke {
+        key: u8,
+    },
+    /// Somebody asks for it who has seen an earlier generation.
+    RevokeFirst {
         key: u8,
     },
     Reopen {
@@ -118,6 +127,7 @@ impl Model for Protocol {
             back_left: setup.jumps_back,
             tokens: 0,
             verdicts: 0,
+            note: None,
             keys: vec![key; setup.keys()],
             ledger: vec![],
             workers: vec![worker; setup.workers],
@@ -238,9 +248,22 @@ impl Protocol {
             Step::CommitDeclined { worker } => self.commit(world, worker, Some(true)),
             Step::CommitClaimAlone { worker } => self.commit(world, worker, None),
             Step::Crash { worker } => world.workers[worker].phase = Phase::Idle,
-            Step::ResolveHappened { key } => self.resolve(world, key, true),
-            Step::ResolveDidNotHappen { key } => self.resolve(world, key, false),
-            Step::Revoke { key } => self.revoke(world, key),
+            Step::ResolveHappened { key } => self.resolve(world, key, None, true),
+            Step::ResolveDidNotHappen { key } => self.resolve(world, key, None, false),
+            Step::Note { key } => {
+                world.note = world.keys[usize::from(key)].record.map(|record| Note {
+                    key,
+                    generation: record.generation,
+                    attempt: record.attempt,
+                });
+            }
+            Step::ResolveNoted => {
+                if let Some(note) = world.note.take() {
+                    self.resolve(world, note.key, Some((note.generation, note.attempt)), false);
+                }
+            }
+            Step::Revoke { key } => self.revoke(world, key, None),
+            Step::RevokeFirst { key } => self.revoke(world, key, Some(1)),
             Step::Reopen { key, expected } => self.reopen(world, key, expected),
             Step::Purge { key } => world.keys[usize::from(key)].record = None,
             Step::Tick => {

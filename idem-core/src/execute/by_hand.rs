@@ -1,0 +1,456 @@
+//! What a person or a reconciliation does to the record of an effect: resolve, revoke, reopen.
+//!
+//! | the process ends | what remains | the same step again |
+//! |---|---|---|
+//! | before the step's transaction is committed | nothing of it | takes effect |
+//! | after | record and entry | is recognised, or refused because its generation or attempt has passed |
+
+use serde::Serialize;
+
+use super::prepared::check_text;
+use super::{Idem, Shared, send};
+use crate::canonical::{self, Mode};
+use crate::error::{Error, ErrorKind, Retry};
+use crate::key::{Fingerprint, IdempotencyKey};
+use crate::ledger::{Detail, Entry, EntryKind, Reason};
+use crate::record::{Outcome, OutcomeKind, OwnerToken};
+use crate::state::{AttemptNumber, Reply, Settlement};
+use crate::store::{Store, TransactionalStore, View, atomic};
+
+/// What somebody found out about an effect whose outcome was unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution<T> {
+    /// It happened, with this result; repeats get it.
+    Happened(T),
+    /// It did not happen; the next call runs it.
+    DidNotHappen,
+}
+
+/// Changes the record of an effect by hand, in the name of an actor and for a reason.
+///
+/// Made by [`Idem::by_hand`]. The ledger keeps who did what; the reason is kept in the part of it that can be
+/// erased. Each function takes effect whole or not at all. Those that end in `_in` work on a transaction that
+/// the caller has open, so that undoing an effect and saying so commit together.
+pub struct ByHand<'a, S> {
+    shared: &'a Shared<S>,
+    actor: String,
+    reason: String,
+}
+
+/// In bytes.
+const LONGEST_TEXT: usize = 1024;
+
+impl<S: Store> Idem<S> {
+    /// Begins a change by hand. `actor` is who makes it, a person or the reconciliation that asked the
+    /// downstream; `reason` is why. Neither may be empty; 1024 bytes at most each.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use idem_core::{Idem, IdempotencyKey, MemoryStore};
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let idem = Idem::new(MemoryStore::new());
+    /// let key: IdempotencyKey = "dk_acme_44136fa355b3678a1146ad16f7e8649e94fb4fc2".parse()?;
+    /// let error = idem.by_hand("ada", "refunded to the wrong card").revoke(&key).await.unwrap_err();
+    /// assert!(error.to_string().contains("the ledger holds no effect of this key"));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn by_hand(&self, actor: impl Into<String>, reason: impl Into<String>) -> ByHand<'_, S> {
+        ByHand {
+            shared: &self.shared,
+            actor: actor.into(),
+            reason: reason.into(),
+        }
+    }
+
+    /// Reads what is on record about a key, without changing anything.
+    ///
+    /// For people and reports. That an effect may run is never concluded from it: only a call decides.
+    ///
+    /// # Errors
+    ///
+    /// Kinds [`Store`](ErrorKind::Store) and [`Corrupt`](ErrorKind::Corrupt).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed.
+    pub async fn peek(&self, key: &IdempotencyKey) -> Result<View, Error> {
+        self.shared.store.view(key, None).await
+    }
+}
+
+impl<S: Store> ByHand<'_, S> {
+    /// Says what became of an effect whose outcome is unknown.
+    ///
+    /// `attempt` is the one that was looked into, as [`Idem::stuck`] and [`Idem::peek`] tell it: if another has begun since,
+    /// nothing changes. The owner of the attempt is fenced out; what it may still report changes nothing. Before you say
+    /// that nothing happened, make sure that its call cannot be on its way any more.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](ErrorKind::Misuse) when the outcome of that attempt is not unknown, when actor or reason is
+    /// empty, or when the value cannot be written as JSON; [`Store`](ErrorKind::Store) and
+    /// [`Corrupt`](ErrorKind::Corrupt).
+    ///
+    /// # Cancel safety
+    ///
+    /// The step takes effect or not.
+    pub async fn resolve<T: Serialize>(
+        self,
+        key: &IdempotencyKey,
+        attempt: AttemptNumber,
+        resolution: Resolution<T>,
+    ) -> Result<(), Error> {
+        let step = Step::resolve(self.shared, key, attempt, resolution)?;
+        self.take(key, step).await
+    }
+
+    /// Says that an effect was undone. Repeats are refused from then on, with the original result at hand; its
+    /// `once_per` place is free. Works through the ledger when the record is gone.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](ErrorKind::Misuse) when no effect stands under the key, else as [`resolve`](Self::resolve).
+    ///
+    /// # Cancel safety
+    ///
+    /// The step takes effect or not.
+    pub async fn revoke(self, key: &IdempotencyKey) -> Result<(), Error> {
+        self.take(key, Step::Revoke).await
+    }
+
+    /// Lets a revoked effect happen once more, in the next generation, with another downstream key and row id. The
+    /// request stays bound to its fingerprint. Works through the ledger when the record is gone.
+    ///
+    /// `expected_generation` is the one that was seen revoked, so that two people who reopen the same effect reopen it
+    /// once.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](ErrorKind::Misuse) when the effect is not revoked in that generation,
+    /// [`AlreadyExecuted`](ErrorKind::AlreadyExecuted) when another key holds its `once_per` place, else as
+    /// [`resolve`](Self::resolve).
+    ///
+    /// # Cancel safety
+    ///
+    /// The step takes effect or not.
+    pub async fn reopen(self, key: &IdempotencyKey, expected_generation: u32) -> Result<(), Error> {
+        let step = Step::reopen(expected_generation)?;
+        self.take(key, step).await
+    }
+
+    async fn take(self, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
+        self.check()?;
+        let mut tries = 0;
+        loop {
+            let store = &self.shared.store;
+            let origin = store.origin(key).await?;
+            let view = store.view(key, None).await?;
+            let plan = self.plan(key, &step, view, origin)?;
+            match store.settle(key, &plan.event, &plan.entries).await {
+                Err(error) if error.retry() == Retry::Transaction && tries < TRIES => tries += 1,
+                reply => return step.answer(key, reply?),
+            }
+        }
+    }
+}
+
+impl<S: TransactionalStore> ByHand<'_, S> {
+    /// As [`resolve`](Self::resolve), on an open transaction of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As there; the transaction stays usable.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has to be followed by the roll-back of the transaction.
+    pub async fn resolve_in<T: Serialize>(
+        self,
+        connection: &mut S::Connection,
+        key: &IdempotencyKey,
+        attempt: AttemptNumber,
+        resolution: Resolution<T>,
+    ) -> Result<(), Error> {
+        let step = Step::resolve(self.shared, key, attempt, resolution)?;
+        self.take_in(connection, key, step).await
+    }
+
+    /// As [`revoke`](Self::revoke), on an open transaction of the caller's: undo the effect in it, too.
+    ///
+    /// # Errors
+    ///
+    /// As there; the transaction stays usable.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has to be followed by the roll-back of the transaction.
+    pub async fn revoke_in(self, connection: &mut S::Connection, key: &IdempotencyKey) -> Result<(), Error> {
+        self.take_in(connection, key, Step::Revoke).await
+    }
+
+    /// As [`reopen`](Self::reopen), on an open transaction of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As there; the transaction stays usable.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has to be followed by the roll-back of the transaction.
+    pub async fn reopen_in(
+        self,
+        connection: &mut S::Connection,
+        key: &IdempotencyKey,
+        expected_generation: u32,
+    ) -> Result<(), Error> {
+        let step = Step::reopen(expected_generation)?;
+        self.take_in(connection, key, step).await
+    }
+
+    async fn take_in(self, connection: &mut S::Connection, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
+        self.check()?;
+        let store = &self.shared.store;
+        let mut savepoint = send(store.nest(connection)).await?;
+        let settled = async {
+            let origin = send(store.origin_in(&mut savepoint, key)).await?;
+            let view = send(store.view_in(&mut savepoint, key, None)).await?;
+            let plan = self.plan(key, &step, view, origin)?;
+            send(atomic::settle_in(
+                store,
+                &mut savepoint,
+                key,
+                &plan.event,
+                &plan.entries,
+            ))
+            .await
+        };
+        let settled = settled.await.and_then(|reply| step.answer(key, reply));
+        match settled {
+            Ok(()) => send(store.commit(savepoint)).await,
+            Err(error) => {
+                // Why it failed matters more than whether the roll-back was acknowledged.
+                let _ = send(store.rollback(savepoint)).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl<S> ByHand<'_, S> {
+    fn check(&self) -> Result<(), Error> {
+        for (what, text) in [("actor", &self.actor), ("reason", &self.reason)] {
+            if text.trim().is_empty() {
+                let message =
+                    format!("a change by hand needs the {what}; nothing was changed. Say who makes it and why");
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+            check_text(what, Some(text), LONGEST_TEXT)?;
+        }
+        Ok(())
+    }
+
+    /// The event and the entries that account for it, from what was seen. The event names the generation or attempt
+    /// that was seen, so the store refuses it if another stands by then.
+    fn plan(&self, key: &IdempotencyKey, step: &Step, view: View, origin: Option<Entry>) -> Result<Plan, Error> {
+        let retention = self.shared.settings.retention;
+        let View { record, ledger, now } = view;
+        let live = record.as_ref().filter(|record| !record.is_expired(now));
+        let standing = ledger.own.as_ref();
+        let generation = live
+            .map(|record| record.generation)
+            .or(standing.map(|standing| standing.entry.generation));
+        let fingerprint = live
+            .map(|record| &record.fingerprint)
+            .or(standing.map(|standing| &standing.fingerprint));
+        let (Some(generation), Some(fingerprint)) = (generation, fingerprint) else {
+            return Err(nothing(
+                step.verb(),
+                "the ledger holds no effect of this key, and there is no record of it",
+            ));
+        };
+        let Some(origin) = origin else {
+            return Err(nothing(step.verb(), "the ledger does not tell what the key asks for"));
+        };
+        let attempt = live.map_or(origin.attempt, |record| record.attempt);
+        let entry = |kind, generation, attempt| self.entry(&origin, fingerprint, key, kind, generation, attempt);
+        Ok(match step {
+            Step::Resolve {
+                attempt,
+                outcome,
+                owner,
+            } => {
+                let mut resolved = entry(EntryKind::Resolved, attempt.generation, attempt.attempt)?;
+                let mut entries = Vec::new();
+                match outcome {
+                    Some(outcome) => {
+                        resolved.reason = Some(Reason::Happened);
+                        resolved.outcome_digest = outcome.digest();
+                        entries.push(Entry {
+                            kind: EntryKind::Executed,
+                            reason: None,
+                            ..resolved.clone()
+                        });
+                    }
+                    None => {
+                        resolved.reason = Some(Reason::NothingHappened);
+                        resolved.frees_place = true;
+                    }
+                }
+                entries.insert(0, resolved);
+                Plan {
+                    event: Settlement::Resolve {
+                        attempt: *attempt,
+                        outcome: outcome.clone(),
+                        owner: *owner,
+                        retention,
+                    },
+                    entries,
+                }
+            }
+            Step::Revoke => {
+                let mut revoked = entry(EntryKind::Revoked, generation, attempt)?;
+                revoked.frees_place = true;
+                Plan {
+                    event: Settlement::Revoke { generation, retention },
+                    entries: vec![revoked],
+                }
+            }
+            Step::Reopen {
+                expected_generation,
+                owner,
+            } => Plan {
+                event: Settlement::Reopen {
+                    expected_generation: *expected_generation,
+                    place: origin.place,
+                    owner: *owner,
+                    retention,
+                },
+                entries: vec![entry(EntryKind::Reopened, expected_generation.saturating_add(1), 0)?],
+            },
+        })
+    }
+
+    fn entry(
+        &self,
+        origin: &Entry,
+        fingerprint: &Fingerprint,
+        key: &IdempotencyKey,
+        kind: EntryKind,
+        generation: u32,
+        attempt: u32,
+    ) -> Result<Entry, Error> {
+        let reason = canonical::to_vec(&serde_json::json!({ "reason": self.reason }), Mode::Fingerprint)
+            .map_err(|source| Error::misuse("the reason cannot be kept", source))?;
+        // A canonical form is UTF-8, so nothing is lost.
+        let reason = String::from_utf8_lossy(&reason).into_owned();
+        Ok(Entry {
+            key: key.clone(),
+            generation,
+            attempt,
+            kind,
+            reason: None,
+            fingerprint: fingerprint.clone(),
+            outcome_digest: None,
+            place: None,
+            frees_place: false,
+            actor: Some(self.actor.clone()),
+            references: None,
+            detail: Detail::new(
+                origin.detail.subject().map(str::to_owned),
+                origin.detail.preimage().to_owned(),
+                Some(reason),
+            )?,
+            ..origin.clone()
+        })
+    }
+}
+
+/// One change, with the token that lets a store recognise it when it is sent again.
+enum Step {
+    Resolve {
+        attempt: AttemptNumber,
+        outcome: Option<Outcome>,
+        owner: OwnerToken,
+    },
+    Revoke,
+    Reopen {
+        expected_generation: u32,
+        owner: OwnerToken,
+    },
+}
+
+struct Plan {
+    event: Settlement,
+    entries: Vec<Entry>,
+}
+
+impl Step {
+    fn resolve<S, T: Serialize>(
+        _shared: &Shared<S>,
+        _key: &IdempotencyKey,
+        attempt: AttemptNumber,
+        resolution: Resolution<T>,
+    ) -> Result<Self, Error> {
+        let outcome = match resolution {
+            Resolution::Happened(value) => Some(Outcome::encode(OutcomeKind::Success, &value).map_err(|source| {
+                Error::misuse(
+                    "the outcome cannot be written as JSON, so no repeat could get it; nothing was recorded",
+                    source,
+                )
+            })?),
+            Resolution::DidNotHappen => None,
+        };
+        Ok(Self::Resolve {
+            attempt,
+            outcome,
+            owner: OwnerToken::random()?,
+        })
+    }
+
+    fn reopen(expected_generation: u32) -> Result<Self, Error> {
+        Ok(Self::Reopen {
+            expected_generation,
+            owner: OwnerToken::random()?,
+        })
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Resolve { .. } => "resolved",
+            Self::Revoke => "revoked",
+            Self::Reopen { .. } => "reopened",
+        }
+    }
+
+    fn answer(&self, key: &IdempotencyKey, reply: Reply) -> Result<(), Error> {
+        match reply {
+            Reply::Done => Ok(()),
+            Reply::Refused(why) => Err(nothing(self.verb(), why)),
+            Reply::PlaceTaken(holder) => {
+                let message = format!(
+                    "nothing was reopened: key {} holds the `once_per` place of key {}; revoke that one first",
+                    holder.key,
+                    key.short()
+                );
+                Err(Error::new(ErrorKind::AlreadyExecuted, message).with_entry(holder))
+            }
+            reply => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "the store answered a change by hand of key {} with {reply:?}",
+                    key.short()
+                ),
+            )),
+        }
+    }
+}
+
+fn nothing(verb: &str, why: &str) -> Error {
+    Error::new(ErrorKind::Misuse, format!("nothing was {verb}: {why}"))
+}
+
+/// How often a change is planned anew when the record has changed in between.
+const TRIES: u32 = 10;

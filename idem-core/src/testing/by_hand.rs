@@ -1,0 +1,310 @@
+//! What people do to records: resolve, revoke, reopen.
+
+use super::expiry::{retention, wait_for_expiry};
+use super::leased::{Answer, Downstream, RERUN, run_one};
+use super::{Effect, Intent, Kit, kind};
+use crate::error::{Error, ErrorKind};
+use crate::execute::{Done, EffectError, Resolution};
+use crate::ledger::EntryKind;
+use crate::record::Recovery;
+use crate::state::{AttemptNumber, Status};
+use crate::store::TransactionalStore;
+
+pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    if !kit.store.capabilities().ledger {
+        return;
+    }
+    kit.case(
+        "a revoked effect is refused until it is reopened",
+        revoked_and_reopened(kit),
+    )
+    .await;
+    kit.case(
+        "only what happened is revoked, only what was revoked reopened",
+        refused_steps(kit),
+    )
+    .await;
+    kit.case("revoking and reopening work through the ledger", without_a_record(kit))
+        .await;
+    kit.case(
+        "a revoked effect frees its place, and cannot be reopened beside another",
+        places(kit),
+    )
+    .await;
+    kit.case("a verdict on an earlier attempt changes nothing", stale_verdict(kit))
+        .await;
+    kit.case(
+        "what is done by hand in a transaction stands or falls with it",
+        in_a_transaction(kit),
+    )
+    .await;
+    kit.case("of two who reopen one does", reopened_at_once(kit)).await;
+    kit.case("stuck effects are listed and reconciled", reconciled(kit))
+        .await;
+}
+
+async fn revoke<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent) -> Result<(), Error> {
+    kit.idem.by_hand("ada", "the wrong case").revoke(&kit.key(intent)).await
+}
+
+async fn reopen<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, expected: u32) -> Result<(), Error> {
+    let by_hand = kit.idem.by_hand("ada", "to be had again");
+    by_hand.reopen(&kit.key(intent), expected).await
+}
+
+fn refusal(result: Result<(), Error>) -> String {
+    let error = result.expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
+    error.to_string()
+}
+
+async fn revoked_and_reopened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("revoked");
+    for generation in 1..=3 {
+        let done = kit.run(&intent, Effect::Succeeds).await;
+        assert_eq!(done.expect("it runs"), Done::Executed(7));
+        for _ in 0..2 {
+            revoke(kit, &intent)
+                .await
+                .expect("it happened; sent again, it is revoked already");
+        }
+        let error = kit.run(&intent, Effect::Succeeds).await.expect_err("it was undone");
+        assert_eq!(error.kind(), ErrorKind::Revoked);
+        let outcome = error.outcome().expect("the original outcome is at hand");
+        assert_eq!(outcome.decode::<u32>().expect("kept").expect("read"), 7);
+        let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
+        assert_eq!(kind(other), ErrorKind::Mismatch);
+        reopen(kit, &intent, generation).await.expect("it was revoked");
+        let again = refusal(reopen(kit, &intent, generation).await);
+        assert!(again.contains("only a revoked effect can be reopened"), "{again}");
+        let view = kit.view(&intent).await;
+        let record = view.record.expect("a record");
+        assert_eq!((record.status, record.generation), (Status::Failed, generation + 1));
+        assert_eq!(view.ledger.own.expect("an entry").kind, EntryKind::Reopened);
+        // A reopened generation is bound to its request.
+        let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
+        assert_eq!(kind(other), ErrorKind::Mismatch);
+        assert_eq!(kit.ran(), 1);
+    }
+    let first = kit.key(&intent).row_id(1);
+    assert_ne!(first, kit.key(&intent).row_id(2), "another generation, another row");
+}
+
+async fn refused_steps<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let intent = Intent::new("refused steps");
+    let never = refusal(revoke(kit, &intent).await);
+    assert!(never.contains("no effect of this key"), "{never}");
+    assert_eq!(kind(kit.run(&intent, Effect::Declines).await), ErrorKind::Declined);
+    let declined = refusal(revoke(kit, &intent).await);
+    assert!(declined.contains("only an effect that happened"), "{declined}");
+    let intent = Intent::new("refused steps, completed");
+    kit.run(&intent, Effect::Succeeds).await.expect("it runs");
+    let completed = refusal(reopen(kit, &intent, 1).await);
+    assert!(completed.contains("only a revoked effect"), "{completed}");
+    revoke(kit, &intent).await.expect("it happened");
+    let other = refusal(reopen(kit, &intent, 2).await);
+    assert!(other.contains("another generation"), "{other}");
+    for (actor, reason) in [("", "why"), ("ada", " ")] {
+        let by_hand = kit.idem.by_hand(actor, reason);
+        refusal(by_hand.reopen(&kit.key(&intent), 1).await);
+    }
+    assert_eq!(kind(kit.run(&intent, Effect::Succeeds).await), ErrorKind::Revoked);
+    kit.ran();
+}
+
+async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    for purged in [false, true] {
+        let intent = Intent::new("revoked late");
+        let call = kit.call(&intent).retention(retention());
+        kit.finish(call, Effect::Succeeds).await.expect("it runs");
+        let forgotten = async || {
+            wait_for_expiry().await;
+            if purged {
+                kit.idem.purge_expired(1000).await.expect("a purge");
+                assert!(kit.view(&intent).await.record.is_none());
+            }
+        };
+        forgotten().await;
+        revoke(kit, &intent).await.expect("the ledger holds it");
+        forgotten().await;
+        assert_eq!(kind(kit.run(&intent, Effect::Succeeds).await), ErrorKind::Revoked);
+        let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
+        assert_eq!(kind(other), ErrorKind::Mismatch);
+        let early = refusal(reopen(kit, &intent, 2).await);
+        assert!(early.contains("another generation"), "{early}");
+        reopen(kit, &intent, 1)
+            .await
+            .expect("the ledger says that it was revoked");
+        refusal(reopen(kit, &intent, 1).await);
+        let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
+        assert_eq!(kind(other), ErrorKind::Mismatch, "it is bound to its request");
+        let done = kit.run(&intent, Effect::Succeeds).await;
+        assert_eq!(done.expect("it runs again"), Done::Executed(7));
+        let record = kit.view(&intent).await.record.expect("a record");
+        assert_eq!((record.generation, record.attempt), (2, 1));
+        assert_eq!(kit.ran(), 2);
+    }
+}
+
+async fn places<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    for leased in [false, true] {
+        let first = Intent::new("place of a revoked effect").once_per("p");
+        let (second, downstream) = (first.case("second"), Downstream::default());
+        let have = async |intent: &Intent| match leased {
+            true => run_one(kit, intent, RERUN, &downstream, Answer::Value(7)).await,
+            false => kit.run(intent, Effect::Succeeds).await,
+        };
+        have(&first).await.expect("the place is free");
+        assert_eq!(kind(have(&second).await), ErrorKind::AlreadyExecuted);
+        revoke(kit, &first).await.expect("it happened");
+        have(&second).await.expect("the place is free again");
+        let error = reopen(kit, &first, 1).await.expect_err("the place is taken");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExecuted);
+        assert_eq!(error.entry().expect("the holder").key, kit.key(&second).as_str());
+        revoke(kit, &second).await.expect("it happened");
+        reopen(kit, &first, 1).await.expect("the place is free");
+        assert_eq!(have(&first).await.expect("it runs"), Done::Executed(7));
+        assert_eq!(kind(have(&second.case("third")).await), ErrorKind::AlreadyExecuted);
+    }
+    kit.ran();
+}
+
+/// Somebody looks into the first attempt for so long that the second is unknown, too.
+async fn stale_verdict<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("stale verdict"), Downstream::default());
+    let silent = async || kind(run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await);
+    assert_eq!(silent().await, ErrorKind::OutcomeUnknown);
+    let first = AttemptNumber {
+        generation: 1,
+        attempt: 1,
+    };
+    kit.resolve(&intent, Resolution::<u32>::DidNotHappen)
+        .await
+        .expect("resolved");
+    assert_eq!(silent().await, ErrorKind::OutcomeUnknown);
+    for resolution in [Resolution::DidNotHappen, Resolution::Happened(1)] {
+        let by_hand = kit.idem.by_hand("bob", "looked into the first attempt");
+        let told = refusal(by_hand.resolve(&kit.key(&intent), first, resolution).await);
+        assert!(told.contains("another attempt has begun"), "{told}");
+    }
+    assert_eq!(silent().await, ErrorKind::OutcomeUnknown, "it is unknown as before");
+    kit.resolve(&intent, Resolution::Happened(5))
+        .await
+        .expect("this attempt's outcome is unknown");
+    let done = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(1)).await;
+    assert_eq!(
+        (done.expect("it is known"), downstream.called()),
+        (Done::Replayed(5), 2)
+    );
+}
+
+async fn in_a_transaction<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    for commits in [false, true] {
+        let (intent, undo) = (Intent::new("undone"), Intent::new("undo"));
+        kit.run(&intent, Effect::Succeeds).await.expect("it runs");
+        let key = kit.key(&intent);
+        let effect = async |connection: &mut S::Connection| {
+            let by_hand = || kit.idem.by_hand("ada", "in one transaction");
+            by_hand().revoke_in(connection, &key).await?;
+            let told = by_hand()
+                .reopen_in(connection, &key, 7)
+                .await
+                .expect_err("another generation");
+            assert_eq!(told.kind(), ErrorKind::Misuse);
+            by_hand().reopen_in(connection, &key, 1).await?;
+            if commits {
+                Ok(1)
+            } else {
+                Err(EffectError::nothing_happened("rolled back"))
+            }
+        };
+        let done = kit.call(&undo).transaction_once(effect).await;
+        assert_eq!(done.is_ok(), commits, "{done:?}");
+        let expected = if commits { Done::Executed(7) } else { Done::Replayed(7) };
+        let again = kit.run(&intent, Effect::Succeeds).await;
+        assert_eq!(again.expect("an answer"), expected);
+    }
+    kit.ran();
+}
+
+async fn reopened_at_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    for forgotten in [false, true] {
+        let intent = Intent::new("reopened at once");
+        let keep = if forgotten { retention() } else { super::leased::HOUR };
+        kit.finish(kit.call(&intent).retention(keep), Effect::Succeeds)
+            .await
+            .expect("it runs");
+        if forgotten {
+            wait_for_expiry().await;
+            kit.idem.purge_expired(1000).await.expect("a purge");
+        }
+        revoke(kit, &intent).await.expect("it happened");
+        let racing = (0..4).map(|_| {
+            let (idem, key) = (kit.idem.clone(), kit.key(&intent));
+            tokio::spawn(async move { idem.by_hand("ada", "again").reopen(&key, 1).await })
+        });
+        let mut reopened = 0;
+        for task in racing.collect::<Vec<_>>() {
+            match task.await.expect("no panic") {
+                Ok(()) => reopened += 1,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Misuse, "{error}"),
+            }
+        }
+        assert_eq!(reopened, 1);
+        let record = kit.view(&intent).await.record.expect("a record");
+        assert_eq!((record.status, record.generation), (Status::Failed, 2));
+    }
+    kit.ran();
+}
+
+async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let downstream = Downstream::default();
+    let intents: Vec<_> = (0..4).map(|_| Intent::new("reconciled")).collect();
+    for intent in &intents {
+        let silent = run_one(kit, intent, Recovery::Hold, &downstream, Answer::Silence).await;
+        assert_eq!(kind(silent), ErrorKind::OutcomeUnknown);
+    }
+    let keys: Vec<_> = intents.iter().map(|intent| kit.key(intent)).collect();
+    let mine = async |older_than| {
+        let stuck = kit.idem.stuck(older_than, 10_000).await.expect("a list");
+        stuck
+            .into_iter()
+            .filter(|stuck| keys.contains(&stuck.key))
+            .collect::<Vec<_>>()
+    };
+    assert!(mine(super::leased::HOUR).await.is_empty(), "none is that old");
+    let listed = mine(std::time::Duration::ZERO).await;
+    assert_eq!(listed.len(), 4);
+    assert!(
+        listed.iter().all(|stuck| stuck.state == crate::StuckState::Unknown),
+        "{listed:?}"
+    );
+    assert!(
+        listed.iter().all(|stuck| stuck.action.as_deref() == Some("kit.act")),
+        "{listed:?}"
+    );
+    let hook = async |stuck: &crate::Stuck| match keys.iter().position(|key| *key == stuck.key) {
+        Some(0) => Ok(Some(Resolution::Happened(serde_json::json!(7)))),
+        Some(1) => Ok(Some(Resolution::DidNotHappen)),
+        Some(2) => Err("the downstream is down"),
+        _ => Ok(None),
+    };
+    let zero = std::time::Duration::ZERO;
+    let told = kit
+        .idem
+        .reconcile(zero, 10_000, "reconciliation", hook)
+        .await
+        .expect("it runs");
+    assert_eq!(told.resolved, 2);
+    assert_eq!(mine(zero).await.len(), 2, "what nobody can tell stays listed");
+    let mut answers = Vec::new();
+    for intent in &intents {
+        let answer = run_one(kit, intent, Recovery::Hold, &downstream, Answer::Value(9)).await;
+        answers.push(answer.map_err(|error| error.kind()));
+    }
+    let unknown = Err(ErrorKind::OutcomeUnknown);
+    assert_eq!(
+        answers,
+        [Ok(Done::Replayed(7)), Ok(Done::Executed(9)), unknown.clone(), unknown]
+    );
+}
