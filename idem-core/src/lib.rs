@@ -28,7 +28,7 @@ pub use execute::{
 pub use key::*;
 pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing};
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
-pub use state::{AttemptNumber, Claim, Event, Illegal, Reply, Settlement, Status, transition};
+pub use state::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status, transition};
 pub use store::atomic;
 pub use store::{
     Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, OpenClaim, PlaceDigest,

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{Fingerprint, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason};
 use crate::record::{Outcome, OutcomeKind, OwnerToken};
-use crate::state::{AttemptNumber, Reply, Settlement};
+use crate::state::{AttemptId, Reply, Settlement};
 use crate::store::{Store, TransactionalStore, View, atomic};
 
 /// What somebody found out about an effect whose outcome was unknown.
@@ -100,7 +100,7 @@ impl<S: Store> ByHand<'_, S> {
     pub async fn resolve<T: Serialize>(
         self,
         key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
         let step = Step::resolve(self.shared, key, attempt, resolution)?;
@@ -171,7 +171,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         self,
         connection: &mut S::Connection,
         key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
         let step = Step::resolve(self.shared, key, attempt, resolution)?;
@@ -371,7 +371,7 @@ impl<S> ByHand<'_, S> {
 /// One change, with the token that lets a store recognise it when it is sent again.
 enum Step {
     Resolve {
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         outcome: Option<Outcome>,
         owner: OwnerToken,
     },
@@ -391,7 +391,7 @@ impl Step {
     fn resolve<S, T: Serialize>(
         _shared: &Shared<S>,
         _key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<Self, Error> {
         let outcome = match resolution {
