@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use idem::{
-    AttemptId, Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
+    Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
     TransactionalStore, idempotent,
 };
 use idem_system_tests::{Postgres, Sqlite, postgres, sqlite};
