@@ -17,7 +17,7 @@ pub use idem_macros::idempotent;
 pub use idem_macros::KeyField;
 
 #[cfg(feature = "postgres")]
-pub use idem_sqlx::{PgStore, PgTransaction};
+pub use idem_sqlx::{PgRoles, PgStore, PgTransaction};
 #[cfg(feature = "sqlite")]
 pub use idem_sqlx::{SqliteStore, SqliteTransaction};
 
