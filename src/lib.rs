@@ -29,6 +29,13 @@ pub mod _documentation {
 
     #[doc = include_str!("../docs/ledger.md")]
     pub mod ledger {}
+
+    #[cfg(all(feature = "macros", feature = "sqlite"))]
+    #[doc = include_str!("../docs/by-hand.md")]
+    pub mod by_hand {}
+
+    #[doc = include_str!("../docs/guarantees.md")]
+    pub mod guarantees {}
 }
 
 /// What generated code names. It is not public: anything here may change in any release.
