@@ -4,6 +4,7 @@
 //! crate. No HTTP and no SQL in here.
 
 mod clock;
+mod codec;
 mod error;
 mod execute;
 mod key;
@@ -20,6 +21,9 @@ pub mod __private;
 pub mod testing;
 
 pub use clock::{Timestamp, millis};
+#[cfg(feature = "encryption")]
+pub use codec::KeyRing;
+pub use codec::{CodecContext, CodecError, Encoded, OutcomeCodec, Retain};
 pub use error::{Error, ErrorKind, Retry};
 pub use execute::{
     Begun, ByHand, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Reconciled, Resolution, Settings,

@@ -7,7 +7,6 @@ use crate::airline::Desk;
 use crate::patience::Patience;
 use crate::recording::Call;
 use crate::serve::{Answer, Pass, refusal};
-use crate::tools::any_tool;
 
 impl<S> Pass<'_, S>
 where
@@ -59,9 +58,16 @@ where
     }
 
     async fn did_not_happen(&self, call: &Call) -> Result<(), Error> {
-        any_tool!(&call.tool, input => {
-            let call = self.idem.call(input).tenant(&self.settings.tenant);
-            call.resolve(Resolution::<String>::DidNotHappen, "the airline").await
-        })
+        let view = self.idem.peek(&call.key).await?;
+        // Another request under the same key is no business of this call.
+        let Some(record) = view.record.filter(|record| record.fingerprint == call.fingerprint) else {
+            return Ok(());
+        };
+        let by_hand = self.idem.by_hand(
+            "the airline",
+            "the downstream knows the key and has had no effect under it",
+        );
+        let verdict = Resolution::<String>::DidNotHappen;
+        by_hand.resolve(&call.key, record.attempt_id(), verdict).await
     }
 }

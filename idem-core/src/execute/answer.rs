@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::Done;
+use super::keeping::open;
 use super::prepared::Prepared;
 use crate::error::{Error, ErrorKind};
 use crate::ledger::{LedgerRef, Reason};
@@ -51,11 +52,7 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
             entry,
         )),
         Reply::PlaceTaken(entry) => Err(place_taken(call, entry)),
-        Reply::Revoked(outcome) => Err(Error::new(
-            ErrorKind::Revoked,
-            format!("`{action}` under key {key} was done and then undone; a repeat does not do it again"),
-        )
-        .with_outcome(outcome)),
+        Reply::Revoked(outcome) => Err(revoked(outcome, call)),
         Reply::Claimed { .. } | Reply::Done | Reply::Stale | Reply::Refused(_) => Err(Error::new(
             ErrorKind::Corrupt,
             format!("the store answered a claim of key {key} with {reply:?}, which is no answer to a claim"),
@@ -95,7 +92,26 @@ pub(crate) fn declined(call: &Prepared, outcome: Outcome) -> Error {
     Error::new(ErrorKind::Declined, message).with_outcome(Some(outcome))
 }
 
+/// What was undone is at hand if it can be decoded, and as it is stored otherwise.
+fn revoked(outcome: Option<Outcome>, call: &Prepared) -> Error {
+    let message = format!(
+        "`{}` under key {} was done and then undone; a repeat does not do it again",
+        call.action,
+        call.key().short()
+    );
+    let error = Error::new(ErrorKind::Revoked, message);
+    let Some(stored) = outcome else {
+        return error;
+    };
+    match open(call, &stored) {
+        Ok(opened) => error.with_outcome(Some(opened)),
+        Err(unavailable) => error.with_source(unavailable).with_outcome(Some(stored)),
+    }
+}
+
 fn replay<T: DeserializeOwned>(outcome: Outcome, call: &Prepared) -> Result<Done<T>, Error> {
+    // Before its kind is believed: a codec that authenticates binds it.
+    let outcome = open(call, &outcome)?;
     if outcome.kind() == OutcomeKind::Declined {
         return Err(declined(call, outcome));
     }
@@ -110,6 +126,7 @@ fn replay<T: DeserializeOwned>(outcome: Outcome, call: &Prepared) -> Result<Done
     match outcome.decode() {
         Some(Ok(value)) => Ok(Done::Replayed(value)),
         Some(Err(source)) => Err(unavailable("cannot be read as what this call returns").with_source(source)),
+        None if outcome.is_discarded() => Err(unavailable("was not kept, by choice (`Retain::DigestOnly`)")),
         None => Err(unavailable("was not kept: it was too large, or could not be written")),
     }
 }

@@ -11,11 +11,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::effect_error::Verdict;
+use super::keeping::keep;
 use super::prepared::{Prepared, Won};
 use super::registry::{Called, Entered};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::canonical::CanonicalError;
+use crate::codec::Kept;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::ledger::{LedgerView, Reason};
 use crate::record::{Outcome, OutcomeKind};
@@ -128,28 +130,16 @@ pub(crate) async fn finish<S: TransactionalStore, T: Serialize + DeserializeOwne
     won: Won,
     value: T,
 ) -> Result<Done<T>, Error> {
-    let outcome = encode(shared, call, &value)?;
+    let outcome = encode(call, &value)?;
     match record(shared, call, transaction, claim, won, outcome).await? {
         Recorded::Committed => Ok(Done::Executed(value)),
         Recorded::PlaceTaken => place_taken(shared, call).await,
     }
 }
 
-pub(crate) fn encode<S, T: Serialize>(shared: &Shared<S>, call: &Prepared, value: &T) -> Result<Outcome, Error> {
-    let mut outcome = Outcome::encode(OutcomeKind::Success, value).map_err(|source| unencodable(call, source))?;
-    limit(shared, call, &mut outcome);
-    Ok(outcome)
-}
-
-pub(crate) fn limit<S>(shared: &Shared<S>, call: &Prepared, outcome: &mut Outcome) {
-    if outcome.limit(shared.settings.max_outcome_bytes) {
-        tracing::warn!(
-            action = call.action,
-            key = call.key().short(),
-            limit = shared.settings.max_outcome_bytes,
-            "the outcome is too large to keep; repeats will not get it"
-        );
-    }
+pub(crate) fn encode<T: Serialize>(call: &Prepared, value: &T) -> Result<Kept, Error> {
+    let outcome = Outcome::encode(OutcomeKind::Success, value).map_err(|source| unencodable(call, source))?;
+    keep(call, outcome)
 }
 
 fn unencodable(call: &Prepared, source: CanonicalError) -> Error {
@@ -175,7 +165,7 @@ async fn record<S: TransactionalStore>(
     mut transaction: S::Transaction<'static>,
     claim: &StoreClaim,
     won: Won,
-    outcome: Outcome,
+    outcome: Kept,
 ) -> Result<Recorded, Error> {
     let completion = call.completion(claim, won, outcome)?;
     match send(shared.store.complete_in(&mut transaction, &completion)).await {
@@ -242,8 +232,7 @@ pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
     call: &Prepared,
     outcome: Outcome,
 ) -> Result<Done<T>, Error> {
-    let mut kept = outcome.clone();
-    limit(shared, call, &mut kept);
+    let kept = keep(call, outcome.clone())?;
     let mut retries = 0;
     loop {
         let result = match claim(shared, call).await {

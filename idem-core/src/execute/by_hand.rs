@@ -7,9 +7,11 @@
 
 use serde::Serialize;
 
+use super::keeping::unkept;
 use super::prepared::check_text;
 use super::{Idem, Shared, send};
 use crate::canonical::{self, Mode};
+use crate::codec::{Keeper, Kept, Retain};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{Fingerprint, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason};
@@ -35,6 +37,7 @@ pub struct ByHand<'a, S> {
     shared: &'a Shared<S>,
     actor: String,
     reason: String,
+    retain: Retain,
 }
 
 /// In bytes.
@@ -62,6 +65,7 @@ impl<S: Store> Idem<S> {
             shared: &self.shared,
             actor: actor.into(),
             reason: reason.into(),
+            retain: self.shared.settings.retain,
         }
     }
 
@@ -82,6 +86,14 @@ impl<S: Store> Idem<S> {
 }
 
 impl<S: Store> ByHand<'_, S> {
+    /// Keeps the outcome that is [resolved](Self::resolve), or only its digest. Default: the setting of
+    /// [`Settings::retain`](super::Settings::retain).
+    #[must_use]
+    pub fn retain(mut self, retain: Retain) -> Self {
+        self.retain = retain;
+        self
+    }
+
     /// Says what became of an effect whose outcome is unknown.
     ///
     /// `attempt` is the one that was looked into, as [`Idem::stuck`] and [`Idem::peek`] tell it: if another has begun since,
@@ -103,7 +115,7 @@ impl<S: Store> ByHand<'_, S> {
         attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
-        let step = Step::resolve(self.shared, key, attempt, resolution)?;
+        let step = self.resolution(key, attempt, resolution)?;
         self.take(key, step).await
     }
 
@@ -174,7 +186,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
-        let step = Step::resolve(self.shared, key, attempt, resolution)?;
+        let step = self.resolution(key, attempt, resolution)?;
         self.take_in(connection, key, step).await
     }
 
@@ -252,6 +264,39 @@ impl<S> ByHand<'_, S> {
         Ok(())
     }
 
+    fn resolution<T: Serialize>(
+        &self,
+        key: &IdempotencyKey,
+        attempt: AttemptId,
+        resolution: Resolution<T>,
+    ) -> Result<Step, Error> {
+        let outcome = match resolution {
+            Resolution::Happened(value) => {
+                let outcome = Outcome::encode(OutcomeKind::Success, &value).map_err(|source| {
+                    Error::misuse(
+                        "the outcome cannot be written as JSON, so no repeat could get it; nothing was recorded",
+                        source,
+                    )
+                })?;
+                let keeper = Keeper {
+                    retain: self.retain,
+                    ..self.shared.settings.keeper()
+                };
+                Some(
+                    keeper
+                        .keep(key, outcome)
+                        .map_err(|source| unkept("the outcome", source))?,
+                )
+            }
+            Resolution::DidNotHappen => None,
+        };
+        Ok(Step::Resolve {
+            attempt,
+            outcome,
+            owner: OwnerToken::random()?,
+        })
+    }
+
     /// The event and the entries that account for it, from what was seen. The event names the generation or attempt
     /// that was seen, so the store refuses it if another stands by then.
     fn plan(&self, key: &IdempotencyKey, step: &Step, view: View, origin: Option<Entry>) -> Result<Plan, Error> {
@@ -285,9 +330,9 @@ impl<S> ByHand<'_, S> {
                 let mut resolved = entry(EntryKind::Resolved, attempt.generation, attempt.attempt)?;
                 let mut entries = Vec::new();
                 match outcome {
-                    Some(outcome) => {
+                    Some(Kept { digest, .. }) => {
                         resolved.reason = Some(Reason::Happened);
-                        resolved.outcome_digest = outcome.digest();
+                        resolved.outcome_digest = *digest;
                         entries.push(Entry {
                             kind: EntryKind::Executed,
                             reason: None,
@@ -303,7 +348,7 @@ impl<S> ByHand<'_, S> {
                 Plan {
                     event: Settlement::Resolve {
                         attempt: *attempt,
-                        outcome: outcome.clone(),
+                        outcome: outcome.as_ref().map(|kept| kept.outcome.clone()),
                         owner: *owner,
                         retention,
                     },
@@ -372,7 +417,7 @@ impl<S> ByHand<'_, S> {
 enum Step {
     Resolve {
         attempt: AttemptId,
-        outcome: Option<Outcome>,
+        outcome: Option<Kept>,
         owner: OwnerToken,
     },
     Revoke,
@@ -388,28 +433,6 @@ struct Plan {
 }
 
 impl Step {
-    fn resolve<S, T: Serialize>(
-        _shared: &Shared<S>,
-        _key: &IdempotencyKey,
-        attempt: AttemptId,
-        resolution: Resolution<T>,
-    ) -> Result<Self, Error> {
-        let outcome = match resolution {
-            Resolution::Happened(value) => Some(Outcome::encode(OutcomeKind::Success, &value).map_err(|source| {
-                Error::misuse(
-                    "the outcome cannot be written as JSON, so no repeat could get it; nothing was recorded",
-                    source,
-                )
-            })?),
-            Resolution::DidNotHappen => None,
-        };
-        Ok(Self::Resolve {
-            attempt,
-            outcome,
-            owner: OwnerToken::random()?,
-        })
-    }
-
     fn reopen(expected_generation: u32) -> Result<Self, Error> {
         Ok(Self::Reopen {
             expected_generation,

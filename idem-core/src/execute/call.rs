@@ -11,6 +11,7 @@ use super::prepared::Prepared;
 use super::retrying::Retrying;
 use super::telemetry::{conclude, span};
 use super::{Begun, Done, EffectError, Guard, Shared, join, scope};
+use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
@@ -31,6 +32,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     basis: Option<Basis>,
     wait: Duration,
     retention: Duration,
+    retain: Retain,
     place: Option<Place>,
     source: PhantomData<Source>,
 }
@@ -46,6 +48,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             basis: None,
             wait: shared.settings.wait,
             retention: shared.settings.retention,
+            retain: shared.settings.retain,
             place: None,
             source: PhantomData,
         }
@@ -63,6 +66,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             basis: self.basis,
             wait: self.wait,
             retention: self.retention,
+            retain: self.retain,
             place: self.place,
             source: PhantomData,
         }
@@ -103,6 +107,13 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// [`Settings::retention`](super::Settings::retention).
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
+        self
+    }
+
+    /// Keeps the outcome itself, or only its digest. Default: the setting of
+    /// [`Settings::retain`](super::Settings::retain).
+    pub fn retain(mut self, retain: Retain) -> Self {
+        self.retain = retain;
         self
     }
 
@@ -333,6 +344,10 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             run_id: self.run_id,
             wait: self.wait,
             retention: self.retention,
+            keeper: Keeper {
+                retain: self.retain,
+                ..self.shared.settings.keeper()
+            },
         };
         call.check(self.shared)?;
         Ok((self.shared, call))

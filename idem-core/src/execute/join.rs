@@ -6,11 +6,13 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::attempt::{encode, failed, limit, lost, place_was_free};
+use super::attempt::{encode, failed, lost, place_was_free};
 use super::effect_error::Verdict;
+use super::keeping::keep;
 use super::prepared::{Prepared, Won};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
+use crate::codec::Kept;
 use crate::error::Error;
 use crate::record::Outcome;
 use crate::state::Reply;
@@ -98,7 +100,7 @@ where
     match scope::inside(call.key(), effect(savepoint.as_mut())).await {
         Ok(value) => {
             point("effect_done");
-            let outcome = encode(shared, call, &value)?;
+            let outcome = encode(call, &value)?;
             Ok(match complete(shared, call, savepoint, &claim, won, outcome).await? {
                 Completed::Done => End::Release(Next::Answer(Ok(Done::Executed(value)))),
                 Completed::PlaceTaken => End::RollBack(Next::PlaceTaken),
@@ -133,7 +135,7 @@ async fn complete<S: TransactionalStore>(
     savepoint: &mut S::Transaction<'_>,
     claim: &StoreClaim,
     won: Won,
-    outcome: Outcome,
+    outcome: Kept,
 ) -> Result<Completed, Error> {
     let completion = call.completion(claim, won, outcome)?;
     let completed = send(shared.store.complete_in(savepoint, &completion)).await?;
@@ -174,8 +176,7 @@ async fn decline<S: TransactionalStore, T: DeserializeOwned>(
     savepoint: &mut S::Transaction<'_>,
     outcome: Outcome,
 ) -> Result<End<Result<Done<T>, Error>>, Error> {
-    let mut kept = outcome.clone();
-    limit(shared, call, &mut kept);
+    let kept = keep(call, outcome.clone())?;
     let (claim, won) = match claim(shared, call, savepoint).await? {
         Ok(claimed) => claimed,
         Err(reply) => return turned_away(shared, call, savepoint, reply).await,

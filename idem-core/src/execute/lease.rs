@@ -20,10 +20,11 @@ use super::prepared::{Prepared, Won};
 use super::registry::Called;
 use super::telemetry::point;
 use crate::clock::Deadline;
+use crate::codec::Kept;
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::ledger::EntryKind;
-use crate::record::{Outcome, OwnerToken, Recovery};
+use crate::record::{OwnerToken, Recovery};
 use crate::state::{Reply, Settlement};
 use crate::store::{Completed, Store, StoreClaim};
 
@@ -175,9 +176,9 @@ impl Attempt {
         shared: &Shared<S>,
         call: &Prepared,
         effect: &Effect,
-        outcome: Outcome,
+        kept: Kept,
     ) -> Result<Completed, Error> {
-        let completion = call.leased_completion(self, effect, outcome)?;
+        let completion = call.leased_completion(self, effect, kept)?;
         let give_up = Deadline::after(shared.settings.lease);
         let mut pause = Duration::from_millis(20);
         loop {

@@ -9,9 +9,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tracing::{Instrument as _, Span};
 
-use super::attempt::{enter, limit, turned_away};
+use super::attempt::{enter, turned_away};
 use super::effect::Effect;
 use super::effect_error::Verdict;
+use super::keeping::keep_what_happened;
 use super::lease::{self, Held};
 use super::leased_guard::{Leased, LeasedGuard};
 use super::prepared::Prepared;
@@ -265,13 +266,13 @@ pub(super) async fn succeed<S: Store, T: Serialize + DeserializeOwned>(
     effect: &Effect,
     value: T,
 ) -> Result<Done<T>, Error> {
-    let mut outcome = Outcome::encode(OutcomeKind::Success, &value).unwrap_or_else(|error| {
+    let outcome = Outcome::encode(OutcomeKind::Success, &value).unwrap_or_else(|error| {
         // It happened, so it is recorded; what cannot be had again is its result.
         tracing::warn!(action = call.action, key = call.key().short(), error = %error, "the outcome cannot be written as JSON; repeats will not get it");
         Outcome::unavailable(OutcomeKind::Success)
     });
-    limit(shared, call, &mut outcome);
-    match held.attempt.complete(shared, call, effect, outcome).await {
+    let kept = keep_what_happened(call, outcome);
+    match held.attempt.complete(shared, call, effect, kept).await {
         Ok(Completed::Done) => Ok(Done::Executed(value)),
         Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,
         Err(error) => Err(unrecorded(call, error)),
@@ -338,8 +339,7 @@ pub(super) async fn report<S: Store, T: DeserializeOwned>(
             };
         }
     };
-    let mut kept = outcome.clone();
-    limit(shared, call, &mut kept);
+    let kept = keep_what_happened(call, outcome.clone());
     match held.attempt.complete(shared, call, effect, kept).await {
         Ok(Completed::Done) => Err(answer::declined(call, outcome)),
         Ok(Completed::Stale | Completed::PlaceTaken) => what_stands(shared, call, held).await,

@@ -10,6 +10,7 @@ mod effect;
 mod effect_error;
 mod guard;
 mod join;
+mod keeping;
 mod lease;
 mod leased;
 mod leased_guard;

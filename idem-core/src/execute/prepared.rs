@@ -3,10 +3,11 @@ use std::time::Duration;
 use super::Shared;
 use super::effect::Effect;
 use super::lease::Attempt;
+use crate::codec::{Keeper, Kept};
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason, find_basis};
-use crate::record::{Outcome, OutcomeKind, OwnerToken, Recovery};
+use crate::record::{OutcomeKind, OwnerToken, Recovery};
 use crate::state::Claim;
 use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
 
@@ -25,6 +26,7 @@ pub(crate) struct Prepared {
     pub(crate) run_id: Option<String>,
     pub(crate) wait: Duration,
     pub(crate) retention: Duration,
+    pub(crate) keeper: Keeper,
 }
 
 impl Prepared {
@@ -88,13 +90,14 @@ impl Prepared {
         })
     }
 
-    pub(crate) fn completion(&self, claim: &StoreClaim, won: Won, outcome: Outcome) -> Result<Completion, Error> {
+    pub(crate) fn completion(&self, claim: &StoreClaim, won: Won, kept: Kept) -> Result<Completion, Error> {
+        let Kept { outcome, digest } = kept;
         let kind = match outcome.kind() {
             OutcomeKind::Success => EntryKind::Executed,
             OutcomeKind::Declined => EntryKind::Declined,
         };
         let mut entry = self.entry(kind, won)?;
-        entry.outcome_digest = outcome.digest();
+        entry.outcome_digest = digest;
         // A declined effect has not happened, so its place stays free.
         entry.place = if kind == EntryKind::Executed {
             self.place()
@@ -154,9 +157,9 @@ impl Prepared {
         &self,
         attempt: &Attempt,
         effect: &Effect,
-        outcome: Outcome,
+        kept: Kept,
     ) -> Result<Completion, Error> {
-        let mut completion = self.completion(&attempt.claim, attempt.won, outcome)?;
+        let mut completion = self.completion(&attempt.claim, attempt.won, kept)?;
         let entry = &mut completion.entry;
         // The `intended` entry holds the place. What did not happen frees it.
         entry.place = None;

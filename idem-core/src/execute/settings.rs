@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::codec::{Identity, Keeper, OutcomeCodec, Retain};
 use crate::error::{Error, ErrorKind};
 
 /// Below this a renewal cannot be relied on to arrive in time.
@@ -29,6 +31,8 @@ pub struct Settings {
     pub(crate) probe: bool,
     pub(crate) max_outcome_bytes: usize,
     pub(crate) max_retries: u32,
+    pub(crate) retain: Retain,
+    pub(crate) outcome_codec: Arc<dyn OutcomeCodec>,
 }
 
 impl Default for Settings {
@@ -41,6 +45,8 @@ impl Default for Settings {
             probe: false,
             max_outcome_bytes: 1024 * 1024,
             max_retries: 10,
+            retain: Retain::Body,
+            outcome_codec: Arc::new(Identity),
         }
     }
 }
@@ -91,7 +97,7 @@ impl Settings {
         self
     }
 
-    /// The largest outcome that is kept, in bytes of its encoded form. Default: 1 MiB.
+    /// The largest outcome that is kept, in bytes as they are stored, after the codec. Default: 1 MiB.
     ///
     /// The effect of a larger one is committed and its first caller gets the result; repeats are told
     /// that the result is unavailable.
@@ -107,6 +113,32 @@ impl Settings {
     pub fn max_retries(mut self, max_retries: u32) -> Self {
         self.max_retries = max_retries;
         self
+    }
+
+    /// Whether outcomes are kept, or only their digests. Default: [`Retain::Body`].
+    #[must_use]
+    pub fn retain(mut self, retain: Retain) -> Self {
+        self.retain = retain;
+        self
+    }
+
+    /// What outcomes go through on their way into the store and back. Default: none, they are kept as they are.
+    ///
+    /// Outcomes that were kept as they are stay readable when a codec is set
+    /// ([`OutcomeCodec::reads_plain`]).
+    #[must_use]
+    pub fn outcome_codec(mut self, codec: Arc<dyn OutcomeCodec>) -> Self {
+        self.outcome_codec = codec;
+        self
+    }
+
+    /// How outcomes are kept by these settings.
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper {
+            codec: Arc::clone(&self.outcome_codec),
+            retain: self.retain,
+            limit: self.max_outcome_bytes,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 mod outcome;
 mod owner;
 
+pub(crate) use outcome::{DISCARDED, IDENTITY};
 pub use outcome::{Outcome, OutcomeKind};
 pub use owner::OwnerToken;
 

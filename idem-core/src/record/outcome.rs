@@ -15,8 +15,9 @@ pub enum OutcomeKind {
 
 /// The recorded outcome of an effect, as every repeat gets it.
 ///
-/// Bytes are kept and replayed as they are. An outcome whose bytes were too large to keep has none:
-/// the effect stands, its result is unavailable.
+/// Bytes are kept as the codec gave them ([`OutcomeCodec`](crate::OutcomeCodec)), and replayed as they were. An outcome
+/// whose bytes were too large to keep, or are not kept by choice, has none: the effect stands, its result is
+/// unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     kind: OutcomeKind,
@@ -28,7 +29,9 @@ pub struct Outcome {
 /// The type tag of values written by serde as JSON.
 const JSON: &str = "json";
 /// The codec that keeps bytes as they are.
-const IDENTITY: &str = "identity";
+pub(crate) const IDENTITY: &str = "identity";
+/// In place of a codec where the bytes were not kept by choice.
+pub(crate) const DISCARDED: &str = "discarded";
 
 impl Outcome {
     /// Encodes a value as JSON.
@@ -75,7 +78,8 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// Fails when the bytes were written in a form that this build does not read, or do not fit `T`.
+    /// Fails when the bytes were written in a form that this build does not read, or do not fit `T`. Bytes that went
+    /// through a codec are opened first, by [`Idem::open_outcome`](crate::Idem::open_outcome).
     pub fn decode<T: DeserializeOwned>(&self) -> Option<Result<T, Box<dyn std::error::Error + Send + Sync>>> {
         let bytes = self.bytes.as_deref()?;
         if self.type_tag != JSON || self.codec != IDENTITY {
@@ -95,6 +99,11 @@ impl Outcome {
             self.bytes = None;
         }
         too_large
+    }
+
+    /// Whether the bytes were not kept by choice.
+    pub(crate) fn is_discarded(&self) -> bool {
+        self.bytes.is_none() && self.codec == DISCARDED
     }
 
     /// Result or final error.
@@ -121,7 +130,7 @@ impl Outcome {
         &self.codec
     }
 
-    /// SHA-256 of the bytes, for the ledger; `None` when they were not kept.
+    /// SHA-256 of the bytes as they are stored, for the ledger; `None` when they were not kept.
     #[must_use]
     pub fn digest(&self) -> Option<[u8; 32]> {
         Some(Sha256::digest(self.bytes.as_deref()?).into())

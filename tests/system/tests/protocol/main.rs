@@ -4,6 +4,7 @@
 mod cancel;
 mod cancelled_join;
 mod cases;
+mod codec;
 mod commit;
 mod conformance;
 mod cost;
