@@ -17,7 +17,11 @@ use crate::schema;
 ///
 /// A call is one transaction with two statements beside the effect's own: the claim, and the last
 /// one, which records the outcome and the ledger entry. Duplicates of a running call are told at
-/// once. Works through PgBouncer in transaction mode.
+/// once.
+///
+/// All that a call needs is inside of its transaction, so a pooler in transaction mode may stand between. It has to keep
+/// prepared statements apart, since sqlx names those that it sends: PgBouncer does from 1.21 on, with
+/// `max_prepared_statements`.
 ///
 /// Clones share the pool. sqlx's pools ping a connection each time it is acquired unless
 /// `test_before_acquire(false)` is set, which costs a round trip per call.
