@@ -17,7 +17,7 @@ pub use idem_macros::idempotent;
 pub use idem_macros::KeyField;
 
 #[cfg(feature = "postgres")]
-pub use idem_sqlx::{PgStore, PgTransaction};
+pub use idem_sqlx::{PgRoles, PgStore, PgTransaction};
 #[cfg(feature = "sqlite")]
 pub use idem_sqlx::{SqliteStore, SqliteTransaction};
 
@@ -29,6 +29,13 @@ pub mod _documentation {
 
     #[doc = include_str!("../docs/ledger.md")]
     pub mod ledger {}
+
+    #[cfg(all(feature = "macros", feature = "sqlite"))]
+    #[doc = include_str!("../docs/by-hand.md")]
+    pub mod by_hand {}
+
+    #[doc = include_str!("../docs/guarantees.md")]
+    pub mod guarantees {}
 }
 
 /// What generated code names. It is not public: anything here may change in any release.

@@ -136,7 +136,7 @@ fn outcome<'q, DB: Binds>(query: Bound<'q, DB>, outcome: Option<&Outcome>) -> Bo
 }
 
 /// `$1` tenant, `$2` key, `$3` owner, of a revocation its generation; then `$4` lease or retention in milliseconds; of a
-/// resolution `$5` outcome kind, `$6` outcome, `$7` its type, `$8` its codec, `$9` generation, `$10` attempt; of a
+/// resolution `$5` outcome kind, `$6` outcome, `$7` its type, `$8` its codec, `$9` generation, `$10` attempt, `$11` its moment; of a
 /// reopening `$5` the generation that was seen, `$6` place.
 pub(crate) fn settlement<'q, DB: Binds>(
     query: Bound<'q, DB>,
@@ -158,7 +158,8 @@ pub(crate) fn settlement<'q, DB: Binds>(
         } => {
             let query = DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*retention));
             let query = outcome(query, result.as_ref());
-            DB::int(DB::int(query, attempt.generation.into()), attempt.attempt.into())
+            let query = DB::int(DB::int(query, attempt.generation.into()), attempt.attempt.into());
+            DB::int(query, attempt.since.as_millis())
         }
         Settlement::Revoke { generation, retention } => {
             DB::int(DB::int(query, (*generation).into()), millis(*retention))

@@ -21,6 +21,6 @@ mod sqlite;
 mod transaction;
 
 #[cfg(feature = "postgres")]
-pub use postgres::{PgStore, PgTransaction};
+pub use postgres::{PgRoles, PgStore, PgTransaction};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteStore, SqliteTransaction};

@@ -46,6 +46,64 @@ fn check(found: Option<&Found>, names: &Names) -> Result<(), Error> {
     Err(Error::new(ErrorKind::Schema, message))
 }
 
+/// The columns that the statements of this code name, by table.
+const COLUMNS: &[(&str, &str)] = &[
+    (
+        "{record}",
+        "tenant idem_key fingerprint fingerprint_version status mode recovery owner_token lease_until attempt generation \
+         step_id run_id outcome_kind outcome outcome_type outcome_codec created_at completed_at expires_at open_claim",
+    ),
+    (
+        "{ledger}",
+        "seq tenant idem_key generation attempt kind slot action fingerprint fingerprint_version step_id run_id \
+         payload_digest outcome_digest effect_references actor reason place place_generation freed_place \
+         detail_commitment recorded_at",
+    ),
+    (
+        "{ledger_detail}",
+        "seq tenant subject preimage basis model_id model_version prompt_sha256 snapshot_id policy_version approver salt",
+    ),
+];
+
+/// Statements that name every table and column, and fail with the one that is missing.
+fn probe(never: &str) -> String {
+    let mut sql = never.to_owned();
+    for (table, columns) in COLUMNS {
+        let columns: Vec<_> = columns.split(' ').map(|column| format!("{table}.{column}")).collect();
+        sql.push_str(&format!("; SELECT {} FROM {table} WHERE 1 = 0", columns.join(", ")));
+    }
+    sql
+}
+
+/// The version is right, and what it promises is not there.
+fn incomplete(names: &Names, source: sqlx::Error) -> Error {
+    let missing = source
+        .as_database_error()
+        .map_or_else(|| source.to_string(), |error| error.message().to_owned());
+    let message = format!(
+        "idem's tables are incomplete although `{}` says otherwise: {missing}; restore it from a backup, or create it as the migrations do (`migrations_sql`)",
+        names.schema()
+    );
+    Error::new(ErrorKind::Schema, message).with_source(source)
+}
+
+/// The migrations with their version rows. It fails where the tables are there already.
+fn script(migrations: &[Migration], names: &Names) -> String {
+    let mut sql = format!("{};\n\n", CREATE.replace("IF NOT EXISTS ", ""));
+    for Migration {
+        version,
+        min_reader,
+        sql: step,
+    } in migrations
+    {
+        sql.push_str(&format!(
+            "-- Version {version}\n\n{}\n\nINSERT INTO {{schema}} (version, min_reader) VALUES ({version}, {min_reader});\n\n",
+            step.trim_end()
+        ));
+    }
+    names.fill(&sql)
+}
+
 macro_rules! runner {
     ($database:ty, $store_error:path) => {
         async fn read(
@@ -85,7 +143,22 @@ macro_rules! runner {
                     .await
                     .map_err(failed)?;
             }
-            Ok(())
+            self::probe_tables(connection, names).await
+        }
+
+        async fn probe_tables(
+            connection: &mut <$database as sqlx::Database>::Connection,
+            names: &Names,
+        ) -> Result<(), Error> {
+            // Without prepared statements, so all in one round trip.
+            match sqlx::raw_sql(names.statement(&probe(NEVER)))
+                .execute(connection)
+                .await
+            {
+                Ok(_) => Ok(()),
+                Err(source) if is_missing(&source) => Err(incomplete(names, source)),
+                Err(source) => Err($store_error("read idem's tables", source)),
+            }
         }
     };
 }
@@ -94,8 +167,8 @@ macro_rules! runner {
 pub(crate) mod postgres {
     use sqlx::{PgPool, Postgres};
 
-    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check};
-    use crate::postgres::{connect_error, store_error};
+    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check, incomplete, probe};
+    use crate::postgres::{PgRoles, code_is, connect_error, store_error};
 
     const MIGRATIONS: &[Migration] = &[Migration {
         version: 1,
@@ -103,7 +176,34 @@ pub(crate) mod postgres {
         sql: include_str!("../migrations/postgres/0001_foundation.sql"),
     }];
 
+    /// Nobody needs a right to this table: the reference to it is checked with its owner's.
+    const NEVER: &str = "SELECT '{never}'::regclass";
+
+    const GRANTS: &str = "GRANT SELECT ON {schema} TO {application}, {auditor};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {record} TO {application};
+GRANT SELECT, INSERT ON {ledger}, {ledger_detail} TO {application};
+GRANT SELECT ON {record}, {ledger}, {ledger_detail} TO {auditor};
+
+";
+
     runner!(Postgres, store_error);
+
+    fn is_missing(source: &sqlx::Error) -> bool {
+        // undefined_table, undefined_column
+        code_is(source, "42P01") || code_is(source, "42703")
+    }
+
+    pub(crate) fn script(names: &Names, roles: Option<&PgRoles>) -> String {
+        let tables = super::script(MIGRATIONS, names);
+        let (owner, grants) = match roles {
+            Some(roles) => (
+                roles.fill("SET LOCAL ROLE {migrator};\n"),
+                roles.fill(&names.fill(GRANTS)),
+            ),
+            None => Default::default(),
+        };
+        format!("BEGIN;\n{owner}{tables}{grants}COMMIT;\n")
+    }
 
     pub(crate) async fn migrate(pool: &PgPool, names: &Names) -> Result<(), Error> {
         if self::check_tables(pool, names).await.is_ok() {
@@ -132,9 +232,12 @@ pub(crate) mod postgres {
             .await
             .map_err(|source| connect_error("connect to PostgreSQL", source))?;
         match read(&mut connection, names).await {
-            Ok(found) => check(found.as_ref(), names),
+            Ok(found) => {
+                check(found.as_ref(), names)?;
+                probe_tables(&mut connection, names).await
+            }
             // undefined_table
-            Err(source) if super::super::postgres::code_is(&source, "42P01") => check(None, names),
+            Err(source) if code_is(&source, "42P01") => check(None, names),
             Err(source) => Err(store_error("read the version of idem's tables", source)),
         }
     }
@@ -144,7 +247,7 @@ pub(crate) mod postgres {
 pub(crate) mod sqlite {
     use sqlx::{Sqlite, SqlitePool};
 
-    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check};
+    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check, incomplete, probe};
     use crate::sqlite::store_error;
 
     const MIGRATIONS: &[Migration] = &[Migration {
@@ -153,7 +256,21 @@ pub(crate) mod sqlite {
         sql: include_str!("../migrations/sqlite/0001_foundation.sql"),
     }];
 
+    const NEVER: &str = "SELECT {never}.id FROM {never} WHERE 1 = 0";
+
     runner!(Sqlite, store_error);
+
+    fn is_missing(source: &sqlx::Error) -> bool {
+        source.as_database_error().is_some_and(|error| {
+            ["no such table", "no such column"]
+                .iter()
+                .any(|text| error.message().starts_with(text))
+        })
+    }
+
+    pub(crate) fn script(names: &Names) -> String {
+        format!("BEGIN IMMEDIATE;\n{}COMMIT;\n", super::script(MIGRATIONS, names))
+    }
 
     pub(crate) async fn migrate(pool: &SqlitePool, names: &Names) -> Result<(), Error> {
         let failed = |source| store_error("migrate idem's tables", source);
@@ -169,7 +286,10 @@ pub(crate) mod sqlite {
             .await
             .map_err(|source| store_error("open the database", source))?;
         match read(&mut connection, names).await {
-            Ok(found) => check(found.as_ref(), names),
+            Ok(found) => {
+                check(found.as_ref(), names)?;
+                probe_tables(&mut connection, names).await
+            }
             Err(source)
                 if source
                     .as_database_error()

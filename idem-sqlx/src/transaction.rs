@@ -17,7 +17,7 @@ type Manager<DB> = <DB as Database>::TransactionManager;
 
 /// A connection of the pool in a transaction of ours; dropped, it is rolled back.
 pub(crate) struct Root<DB: Database> {
-    // Given back by `take` alone.
+    // Taken by `close` alone.
     connection: Option<PoolConnection<DB>>,
     /// Whether COMMIT or ROLLBACK is under way.
     is_ending: bool,
@@ -48,7 +48,7 @@ impl<DB: Database> Root<DB> {
     }
 
     pub(crate) fn connection(&mut self) -> &mut DB::Connection {
-        // Only `commit` and `close` take it, and they consume the whole.
+        // Only `close` takes it, and it consumes the whole.
         self.connection
             .as_mut()
             .expect("the connection is here until the transaction ends")

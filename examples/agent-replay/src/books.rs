@@ -17,7 +17,7 @@ use crate::tools;
 /// comparison row by row is about everything that the tenant ever did with the airline's tools.
 #[derive(Debug, Default)]
 pub struct Books {
-    /// Rows in the airline's tables.
+    /// Rows in the airline's tables, or effects in the books of the airline of leased mode.
     pub effect_rows: usize,
     /// `executed` entries in the ledger.
     pub ledger_executed: usize,
@@ -28,13 +28,21 @@ pub struct Books {
 }
 
 impl Books {
+    /// Reads the rows, or takes what the airline of leased mode reports from `outside`, and reads the ledger.
     pub async fn read(
         connection: &mut AnyConnection,
+        outside: Option<&BTreeMap<String, usize>>,
         tenant: &Tenant,
         calls: &[Call],
         answers: &[Answer],
     ) -> sqlx::Result<Self> {
-        let rows: Vec<String> = sqlx::query_scalar(airline::EFFECTS).fetch_all(&mut *connection).await?;
+        let rows: Vec<String> = match outside {
+            Some(counts) => counts
+                .iter()
+                .flat_map(|(key, count)| vec![key.clone(); *count])
+                .collect(),
+            None => sqlx::query_scalar(airline::EFFECTS).fetch_all(&mut *connection).await?,
+        };
         let entries: Vec<(String, String)> =
             sqlx::query_as("SELECT idem_key, action FROM idem_ledger WHERE tenant = $1 AND kind = 'executed'")
                 .bind(tenant.as_str().to_owned())

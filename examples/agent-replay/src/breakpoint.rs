@@ -1,7 +1,8 @@
 //! Named points of the protocol, at which a process can be made to stop.
 //!
 //! idem tells `tracing` where a call stands: `begun`, `claimed`, `effect_done`, `completed`, `committed`. The events are
-//! emitted by the task that serves the call, so a subscriber that does not return holds the process exactly there.
+//! emitted by the task that serves the call, and the program has one thread, so a subscriber that does not return holds the
+//! process exactly there.
 
 use std::fmt;
 use std::io::Read;
@@ -13,8 +14,12 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::child::Message;
 
-/// The points, in the order in which a call that has an effect comes past them.
-pub const POINTS: [&str; 5] = ["begun", "claimed", "effect_done", "completed", "committed"];
+/// The points of a transaction, in the order in which a call that has an effect comes past them.
+pub const TRANSACTIONAL: &[&str] = &["begun", "claimed", "effect_done", "completed", "committed"];
+
+/// Those of an outside effect under a lease. `sent` is this program's own: the request is on its way to the airline. At
+/// `effect_done` the airline has acknowledged and idem does not know it yet.
+pub const LEASED: &[&str] = &["claimed", "sent", "effect_done", "completed"];
 
 /// Where to stop: the `hit`-th time that the process comes past `point`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +32,19 @@ impl Stop {
     pub fn parse(text: &str) -> Result<Self, String> {
         let stop = text.split_once(':').and_then(|(point, hit)| {
             let hit = hit.parse().ok()?;
-            (POINTS.contains(&point) && hit > 0).then(|| Self {
+            let known = TRANSACTIONAL.contains(&point) || LEASED.contains(&point);
+            (known && hit > 0).then(|| Self {
                 point: point.to_owned(),
                 hit,
             })
         });
-        stop.ok_or_else(|| format!("expected POINT:HIT with a point among {}", POINTS.join(", ")))
+        stop.ok_or_else(|| {
+            format!(
+                "expected POINT:HIT with a point among {}; with --mode leased among {}",
+                TRANSACTIONAL.join(", "),
+                LEASED.join(", ")
+            )
+        })
     }
 
     /// Makes this process stop there.
@@ -59,7 +71,7 @@ struct Breakpoint {
 
 impl Subscriber for Breakpoint {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target() == "idem::protocol"
+        metadata.is_event() && ["idem::protocol", "agent_replay"].contains(&metadata.target())
     }
 
     fn event(&self, event: &Event<'_>) {

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::breakpoint::{POINTS, Stop};
-use crate::child::{Child, Message};
+use crate::breakpoint::Stop;
+use crate::child::{Child, Message, Work};
 use crate::failure::Failure;
-use crate::options::Options;
 use crate::random::Random;
 use crate::report::{self, Served};
 
@@ -38,19 +37,19 @@ impl Kills {
 
 /// Runs the work under a plan of kills and then once to its end.
 pub struct Supervisor<'a> {
-    pub options: &'a Options,
-    pub database: &'a str,
+    pub work: Work<'a>,
 }
 
 impl Supervisor<'_> {
     /// Gives the kills, and the answers of the last pass, which is complete.
     pub async fn run(&self, seed: u64, calls: u64, effects: u64) -> Result<Served, Failure> {
+        let points = self.work.options.mode.points();
         let mut kills = Kills::default();
-        for kill in plan(&mut Random::from_seed(seed), calls, effects) {
+        for kill in plan(&mut Random::from_seed(seed), points, calls, effects) {
             self.strike(&kill, &mut kills).await?;
         }
         // The work may have been done sooner than planned.
-        for point in POINTS {
+        for &point in points {
             if !kills.at.contains_key(point) {
                 self.strike(&Kill::at(point, 1), &mut kills).await?;
             }
@@ -61,7 +60,7 @@ impl Supervisor<'_> {
                 self.strike(&Kill::at_odd_moment(0, 0), &mut kills).await?;
             }
         }
-        let mut child = Child::start(self.options, self.database, None)?;
+        let mut child = Child::start(&self.work, None)?;
         let mut answers = Vec::new();
         while let Some(message) = child.message().await? {
             if let Message::Answered(_, answer) = message {
@@ -78,7 +77,7 @@ impl Supervisor<'_> {
             Kill::At(stop) => Some(stop),
             Kill::AtOddMoment { .. } => None,
         };
-        let mut child = Child::start(self.options, self.database, stop)?;
+        let mut child = Child::start(&self.work, stop)?;
         let mut answered = 0;
         let ended_first = loop {
             if let Kill::AtOddMoment { answers, pause } = kill
@@ -144,17 +143,21 @@ impl fmt::Display for Kill {
 /// Two kills at each point and a few at odd moments.
 ///
 /// Each pass starts over, and what was committed is not done again, so the plan must leave something to do: a kill at
-/// `committed` spends an effect and closes its round, and no kill waits for more than a tenth of the effects.
-fn plan(random: &mut Random, calls: u64, effects: u64) -> Vec<Kill> {
+/// the last point spends an effect and closes its round, and no kill waits for more than a tenth of the effects.
+fn plan(random: &mut Random, points: &[&str], calls: u64, effects: u64) -> Vec<Kill> {
     let most_hits = (effects / 10).max(1);
     let mut plan = Vec::new();
     for _ in 0..2 {
-        let mut round = POINTS;
-        random.shuffle(&mut round[..POINTS.len() - 1]);
-        plan.extend(round.map(|point| Kill::at(point, 1 + random.below(most_hits))));
+        let mut round = points.to_vec();
+        random.shuffle(&mut round[..points.len() - 1]);
+        plan.extend(
+            round
+                .into_iter()
+                .map(|point| Kill::at(point, 1 + random.below(most_hits))),
+        );
     }
     for _ in 0..2 + random.below(3) {
-        let position = POINTS.len() + random.below((plan.len() - POINTS.len()) as u64 + 1) as usize;
+        let position = points.len() + random.below((plan.len() - points.len()) as u64 + 1) as usize;
         plan.insert(
             position,
             Kill::at_odd_moment(random.below(calls / 4 + 1), random.below(3000)),
@@ -168,31 +171,40 @@ const LEAST_KILLS: u32 = 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Mode;
 
     #[test]
     fn the_first_round_hits_every_point_however_few_effects_there_are() {
         for (seed, effects) in (0..1000).flat_map(|seed| [1, 2, 9, 10, 81, 1000].map(|effects| (seed, effects))) {
-            let plan = plan(&mut Random::from_seed(seed), 2 * effects, effects);
-            assert!(plan.len() >= LEAST_KILLS as usize);
-            let mut spent = 0;
-            let mut points = Vec::new();
-            for kill in &plan[..POINTS.len()] {
-                let Kill::At(stop) = kill else {
-                    panic!("the first round has a kill at an odd moment")
-                };
-                assert!(
-                    spent + stop.hit <= effects,
-                    "seed {seed}, {effects} effects: {kill} is out of reach"
-                );
-                spent += if stop.point == "committed" {
-                    stop.hit
-                } else {
-                    stop.hit - 1
-                };
-                points.push(&*stop.point);
+            for mode in [Mode::Transactional, Mode::Leased] {
+                hits_every_point(seed, effects, mode.points());
             }
-            points.sort_unstable();
-            assert_eq!(points, ["begun", "claimed", "committed", "completed", "effect_done"]);
         }
+    }
+
+    fn hits_every_point(seed: u64, effects: u64, all: &[&str]) {
+        let plan = plan(&mut Random::from_seed(seed), all, 2 * effects, effects);
+        assert!(plan.len() >= LEAST_KILLS as usize);
+        let mut spent = 0;
+        let mut points = Vec::new();
+        for kill in &plan[..all.len()] {
+            let Kill::At(stop) = kill else {
+                panic!("the first round has a kill at an odd moment")
+            };
+            assert!(
+                spent + stop.hit <= effects,
+                "seed {seed}, {effects} effects: {kill} is out of reach"
+            );
+            spent += if Some(&&*stop.point) == all.last() {
+                stop.hit
+            } else {
+                stop.hit - 1
+            };
+            points.push(&*stop.point);
+        }
+        points.sort_unstable();
+        let mut all = all.to_vec();
+        all.sort_unstable();
+        assert_eq!(points, all);
     }
 }

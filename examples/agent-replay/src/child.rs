@@ -10,6 +10,7 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use crate::breakpoint::Stop;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::remote::Airline;
 use crate::serve::Answer;
 
 /// What a child tells its supervisor: one line of JSON each, on its standard output.
@@ -34,6 +35,14 @@ impl Message {
     }
 }
 
+/// What a child is to do.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    pub options: &'a Options,
+    pub database: &'a str,
+    pub airline: Option<Airline>,
+}
+
 /// A child process that serves one pass.
 pub struct Child {
     process: tokio::process::Child,
@@ -43,10 +52,10 @@ pub struct Child {
 }
 
 impl Child {
-    pub fn start(options: &Options, database: &str, stop: Option<&Stop>) -> Result<Self, Failure> {
+    pub fn start(work: &Work<'_>, stop: Option<&Stop>) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(Failure::process)?;
         let mut command = Command::new(program);
-        command.args(options.for_child(database));
+        command.args(work.options.for_child(work.database, work.airline));
         if let Some(stop) = stop {
             command.arg("--stop").arg(stop.to_string());
         }

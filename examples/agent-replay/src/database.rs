@@ -1,9 +1,11 @@
 //! The database, SQLite or PostgreSQL, by its URL.
 
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use idem::{Idem, PgStore, SqliteStore};
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, Connection};
 
 use crate::airline;
@@ -26,9 +28,9 @@ enum Store {
 impl Store {
     async fn open(url: &str) -> Result<Self, idem::Error> {
         Ok(if url.starts_with("sqlite:") {
-            Self::Sqlite(Idem::new(SqliteStore::connect(url).await?))
+            Self::Sqlite(Idem::with_settings(SqliteStore::connect(url).await?, settings())?)
         } else {
-            Self::Postgres(Idem::new(PgStore::connect(url).await?))
+            Self::Postgres(Idem::with_settings(PgStore::connect(url).await?, settings())?)
         })
     }
 }
@@ -75,6 +77,20 @@ impl Database {
     /// The URL for a person to read.
     pub fn name(&self) -> String {
         without_password(&self.url)
+    }
+
+    /// Where the airline of leased mode keeps its books unless it is told: beside the file of SQLite, so that another run
+    /// finds them, or in a new file.
+    pub fn airline_books(&self) -> PathBuf {
+        let file = SqliteConnectOptions::from_str(&self.url).map(|options| options.get_filename().to_owned());
+        match file {
+            Ok(file) if self.url.starts_with("sqlite:") => {
+                let mut name = file.into_os_string();
+                name.push("-airline.jsonl");
+                name.into()
+            }
+            _ => std::env::temp_dir().join(new_name("airline.jsonl")),
+        }
     }
 
     /// A connection for what both engines do alike: the airline's tables, and the questions at the end.
@@ -130,9 +146,18 @@ fn check(url: &str) -> Result<(), Failure> {
 
 /// The URL of a file that does not exist yet.
 fn new_file() -> String {
+    let path = std::env::temp_dir().join(new_name("sqlite"));
+    format!("sqlite://{}?mode=rwc", escaped(&path))
+}
+
+fn new_name(extension: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let name = format!("agent-replay-{}-{}.sqlite", now.as_millis(), std::process::id());
-    format!("sqlite://{}?mode=rwc", escaped(&std::env::temp_dir().join(name)))
+    format!("agent-replay-{}-{}.{extension}", now.as_millis(), std::process::id())
+}
+
+/// The airline answers at once, so a lease is short: it is how long a claim of a process that was killed stands in the way.
+fn settings() -> idem::Settings {
+    idem::Settings::default().lease(Duration::from_millis(500))
 }
 
 /// The path as a part of a URL.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
 use crate::recording::BadRecording;
@@ -17,6 +18,8 @@ pub enum Failure {
     },
     /// The calls could be read and the database be opened, and still a call could not be served.
     Stopped(Box<dyn Error + Send + Sync>),
+    /// The books of the airline of leased mode.
+    Airline(PathBuf, std::io::Error),
     /// A child ended by itself, having said why.
     Child(ExitStatus),
     Process(Box<dyn Error + Send + Sync>),
@@ -40,7 +43,7 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Recording(_) | Self::Option(_) => 2,
-            Self::Database { .. } | Self::Stopped(_) | Self::Process(_) | Self::Output(_) => 3,
+            Self::Database { .. } | Self::Airline(..) | Self::Stopped(_) | Self::Process(_) | Self::Output(_) => 3,
             Self::Child(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3),
         })
     }
@@ -58,6 +61,10 @@ impl fmt::Display for Failure {
             Self::Stopped(cause) => {
                 f.write_str(&chain(&**cause))?;
                 f.write_str("\nwhat was served before it stands; run again to serve the rest")
+            }
+            Self::Airline(file, cause) => {
+                write!(f, "cannot keep the airline's books in {}: {cause}", file.display())?;
+                f.write_str("\nname another file with --airline FILE")
             }
             Self::Child(status) => write!(f, "a process that served the calls ended with {status}"),
             Self::Output(cause) => write!(f, "cannot write to standard output: {cause}"),

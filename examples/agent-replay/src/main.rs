@@ -8,14 +8,17 @@ mod child;
 mod comparison;
 mod database;
 mod failure;
+mod leased;
 mod members;
 mod options;
 mod patience;
 mod questions;
 mod random;
 mod recording;
+mod remote;
 mod report;
 mod serve;
+mod service;
 mod tools;
 mod workers;
 
@@ -26,12 +29,13 @@ use indicatif::ProgressBar;
 
 use crate::books::Books;
 use crate::chaos::{Kills, Supervisor};
-use crate::child::Message;
+use crate::child::{Message, Work};
 use crate::comparison::Comparison;
 use crate::database::Database;
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::recording::Call;
+use crate::remote::Service;
 use crate::report::{Report, Served};
 use crate::serve::Settings;
 
@@ -48,9 +52,13 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: Options) -> Result<ExitCode, Failure> {
+    if let Some(file) = &options.serve_airline {
+        let served = service::run(file).map_err(|error| Failure::Airline(file.clone(), error));
+        return served.map(|()| ExitCode::SUCCESS);
+    }
     // Nothing is written before every line is known to be good.
     let calls = recording::read(&options.calls, &options.tenant)?;
-    let settings = options.settings()?;
+    let mut settings = options.settings()?;
     if let (true, Some(url)) = (options.child, &options.database) {
         let database = Database::join(url).await?;
         if let Some(stop) = options.stop {
@@ -62,12 +70,31 @@ async fn run(options: Options) -> Result<ExitCode, Failure> {
 
     let database = Database::open(options.database.as_deref()).await?;
     let comparison = Comparison::of(&calls, options.once_per);
+    let service = match options.mode {
+        Mode::Transactional => None,
+        Mode::Leased => {
+            let file = options.airline.clone().unwrap_or_else(|| database.airline_books());
+            Some(Service::start(&file).await?)
+        }
+    };
+    settings.airline = service.as_ref().map(|service| service.airline);
     let served = serve(&options, &settings, &database, &calls, comparison.effects as u64).await?;
     let mut connection = database.connect().await?;
-    let books = Books::read(&mut connection, &options.tenant, &calls, &served.answers)
-        .await
-        .map_err(|error| database.failure(error))?;
+    let outside = match &service {
+        Some(service) => Some(service.airline.report().await?),
+        None => None,
+    };
+    let books = Books::read(
+        &mut connection,
+        outside.as_ref(),
+        &options.tenant,
+        &calls,
+        &served.answers,
+    )
+    .await
+    .map_err(|error| database.failure(error))?;
     let report = Report {
+        mode: options.mode,
         calls: &calls,
         served: &served,
         comparison: &comparison,
@@ -81,9 +108,10 @@ async fn run(options: Options) -> Result<ExitCode, Failure> {
             .await
             .map_err(|error| database.failure(error))?;
         format!(
-            "{} on {}\n\n{}{ledger}",
+            "{} on {}{}\n\n{}{ledger}",
             options.calls.display(),
             database.name(),
+            service.as_ref().map(books_are_in).unwrap_or_default(),
             report.text()
         )
     };
@@ -91,8 +119,14 @@ async fn run(options: Options) -> Result<ExitCode, Failure> {
     if books.agree() {
         return Ok(ExitCode::SUCCESS);
     }
-    report::say(&format!("agent-replay: {books}"));
+    let of = service.as_ref().map(books_are_in).unwrap_or_default();
+    report::say(&format!("agent-replay: {books}{of}"));
     Ok(ExitCode::FAILURE)
+}
+
+fn books_are_in(service: &Service) -> String {
+    let file = service.file.display();
+    format!("\nthe airline's books are in {file}; another run on the same database needs them: --airline FILE")
 }
 
 /// Serves the calls in the way the options ask for.
@@ -103,11 +137,13 @@ async fn serve(
     calls: &[Call],
     effects: u64,
 ) -> Result<Served, Failure> {
+    let work = Work {
+        options,
+        database: database.url(),
+        airline: settings.airline,
+    };
     if let Some(seed) = options.chaos {
-        let supervisor = Supervisor {
-            options,
-            database: database.url(),
-        };
+        let supervisor = Supervisor { work };
         return supervisor.run(seed, calls.len() as u64, effects).await;
     }
     let length = calls.len() as u64 * u64::from(options.workers.unwrap_or(1));
@@ -118,7 +154,7 @@ async fn serve(
         ProgressBar::new(length)
     };
     let answers = match options.workers {
-        Some(workers) => workers::run(options, database.url(), workers, calls.len(), || bar.inc(1)).await?,
+        Some(workers) => workers::run(&work, workers, calls.len(), || bar.inc(1)).await?,
         None => {
             let mut answers = Vec::with_capacity(calls.len());
             let tell = |_, answer| {

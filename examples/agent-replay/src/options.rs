@@ -3,17 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use idem::{Basis, Digest, KeyError, Model, Tenant};
 
-use crate::breakpoint::Stop;
+use crate::breakpoint::{LEASED, Stop, TRANSACTIONAL};
 use crate::failure::Failure;
+use crate::remote::Airline;
 use crate::serve::Settings;
 
 /// Serves a model's recorded tool calls so that every repeat resolves to the one recorded outcome.
 ///
 /// The effects are rows in a database. Claim, effect, outcome and ledger entry are one transaction, so the work may be
-/// killed at any instant and started again from the first call.
+/// killed at any instant and started again from the first call. With --mode leased they are acts of another process, which
+/// knows a key again.
 #[derive(Parser)]
 #[command(version, after_help = EXIT_STATUS)]
 pub struct Options {
@@ -24,6 +26,16 @@ pub struct Options {
     /// sqlite://PATH?mode=rwc or postgres://USER:PASSWORD@HOST/NAME [default: a new SQLite file in the temp directory]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+
+    /// Where the effects are: `transactional`: rows in the same database; `leased`: with an airline in a process of its own,
+    /// called over a socket under a claim with a lease
+    #[arg(long, value_enum, default_value_t = Mode::Transactional)]
+    pub mode: Mode,
+
+    /// The file in which the airline of --mode leased keeps its books [default: beside the SQLite file, else a new one in the
+    /// temp directory]
+    #[arg(long, value_name = "FILE")]
+    pub airline: Option<PathBuf>,
 
     /// Whose keys these are: 1 to 64 of A-Z a-z 0-9 . _ -
     #[arg(long, value_name = "NAME", default_value = "airline", value_parser = tenant)]
@@ -65,9 +77,34 @@ pub struct Options {
     #[arg(long, hide = true, requires = "database")]
     pub child: bool,
 
+    /// The port of the airline, for a pass in leased mode
+    #[arg(long, hide = true, requires = "child")]
+    pub airline_port: Option<u16>,
+
+    /// Be the airline of leased mode, with its books in this file
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub serve_airline: Option<PathBuf>,
+
     /// Stop at a named point, as POINT:HIT, until the supervising process kills this one
     #[arg(long, hide = true, requires = "child", value_parser = Stop::parse)]
     pub stop: Option<Stop>,
+}
+
+/// Where the effects are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    Transactional,
+    Leased,
+}
+
+impl Mode {
+    /// The points at which a process is killed.
+    pub fn points(self) -> &'static [&'static str] {
+        match self {
+            Self::Transactional => TRANSACTIONAL,
+            Self::Leased => LEASED,
+        }
+    }
 }
 
 impl Options {
@@ -86,11 +123,12 @@ impl Options {
             tenant: self.tenant.clone(),
             basis,
             once_per: self.once_per,
+            airline: self.airline_port.map(|port| Airline { port }),
         })
     }
 
     /// The arguments for a process that serves the same calls on the same database.
-    pub fn for_child(&self, database: &str) -> Vec<OsString> {
+    pub fn for_child(&self, database: &str, airline: Option<Airline>) -> Vec<OsString> {
         let mut arguments = vec!["--child".into(), "--calls".into(), self.calls.clone().into_os_string()];
         let settings = [
             ("--database", database),
@@ -103,6 +141,9 @@ impl Options {
         arguments.extend(settings.map(|(name, value)| format!("{name}={value}").into()));
         if self.once_per {
             arguments.push("--once-per".into());
+        }
+        if let Some(Airline { port }) = airline {
+            arguments.push(format!("--airline-port={port}").into());
         }
         arguments
     }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use idem::ErrorKind;
+
 /// Pauses between attempts, each twice as long as the one before, until a minute is over.
 pub struct Patience {
     ends: Instant,
@@ -18,7 +20,9 @@ impl Patience {
 
     /// Waits before the next attempt, or gives the error back if another attempt is of no use.
     pub async fn wait(&mut self, error: idem::Error) -> Result<(), idem::Error> {
-        if !error.is_retryable() || Instant::now() > self.ends {
+        // Of a leased effect: the airline knows its keys for ever, so that asking again is how one finds out.
+        let finds_out = matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::LostClaim);
+        if !(error.is_retryable() || finds_out) || Instant::now() > self.ends {
             return Err(error);
         }
         tokio::time::sleep(error.retry_after().unwrap_or(self.pause)).await;

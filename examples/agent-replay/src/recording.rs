@@ -38,7 +38,7 @@ pub struct Call {
 impl Call {
     /// Whether the tool refused the call when it was recorded.
     pub fn failed(&self) -> bool {
-        self.result.starts_with("Error")
+        is_failure(&self.result)
     }
 
     pub fn step_id(&self) -> String {
@@ -78,6 +78,11 @@ impl Call {
             result,
         })
     }
+}
+
+/// Whether a tool said no with this answer.
+pub fn is_failure(result: &str) -> bool {
+    result.starts_with("Error")
 }
 
 /// Reads the calls of a recording, in order.

@@ -10,9 +10,9 @@ use serde::Serialize;
 use sqlx::AnyConnection;
 
 use crate::books::Books;
-use crate::breakpoint::POINTS;
 use crate::chaos::Kills;
 use crate::comparison::{Comparison, changed_members};
+use crate::options::Mode;
 use crate::questions::QUESTIONS;
 use crate::recording::Call;
 use crate::serve::{Answer, Refusal};
@@ -26,6 +26,7 @@ pub struct Served {
 
 /// All there is to say.
 pub struct Report<'a> {
+    pub mode: Mode,
     pub calls: &'a [Call],
     pub served: &'a Served,
     pub comparison: &'a Comparison,
@@ -148,7 +149,7 @@ impl Report<'_> {
                 because(|refusal| *refusal == Refusal::Revoked),
             ),
             ("failed: the tool said no, nothing is on record", figures.failed),
-            ("rows in the airline's tables", figures.effect_rows),
+            (self.effects(), figures.effect_rows),
             ("executed according to the ledger", figures.ledger_executed),
         ];
         let mut table = table(&["what became of the calls", ""]);
@@ -159,6 +160,13 @@ impl Report<'_> {
         }
         align_right(&mut table, 1);
         format!("{table}\n\n")
+    }
+
+    fn effects(&self) -> &'static str {
+        match self.mode {
+            Mode::Transactional => "rows in the airline's tables",
+            Mode::Leased => "effects in the airline's own books",
+        }
     }
 
     /// Why three ways of telling calls apart do not count alike.
@@ -226,7 +234,8 @@ impl Report<'_> {
         }
         let mut table = table(&["killed with SIGKILL", ""]);
         // All of them: one that was not reached, because nothing was left to execute, shows as 0.
-        table.add_rows(POINTS.map(|point| [format!("at `{point}`"), kills.at.get(point).unwrap_or(&0).to_string()]));
+        let points = self.mode.points().iter();
+        table.add_rows(points.map(|point| [format!("at `{point}`"), kills.at.get(*point).unwrap_or(&0).to_string()]));
         table.add_row(["at odd moments".to_owned(), kills.elsewhere.to_string()]);
         align_right(&mut table, 1);
         format!("{table}\n\n")

@@ -1,15 +1,17 @@
-//! One pass: every recorded call, in order, each through one transaction.
+//! One pass: every recorded call, in order, each through one transaction or, in leased mode, one call of the airline.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use idem::{Basis, EffectError, ErrorKind, Idem, IdempotencyKey, Tenant, TransactionalStore};
+use idem::{Basis, Effect, EffectError, ErrorKind, Idem, IdempotencyKey, Recovery, Tenant, TransactionalStore};
 use serde::{Deserialize, Serialize};
 
 use crate::airline::{Desk, Handler};
 use crate::patience::Patience;
 use crate::recording::Call;
+use crate::remote::{Airline, ToolFailed};
+use crate::service::Order;
 use crate::tools::any_tool;
 
 /// What a call came to.
@@ -44,6 +46,8 @@ pub struct Settings {
     pub basis: Basis,
     /// Whether a booking takes the place of its customer's request, user, origin and destination.
     pub once_per: bool,
+    /// Who carries the effects out in leased mode. Without, they are rows of the same transaction.
+    pub airline: Option<Airline>,
 }
 
 /// Serves all calls and tells each answer with the index of its call.
@@ -57,7 +61,7 @@ where
     S: TransactionalStore,
     S::Connection: Desk,
 {
-    let pass = Pass { idem, settings };
+    let pass = Pass { idem, settings, calls };
     for (index, call) in calls.iter().enumerate() {
         let answer = pass
             .answer(call)
@@ -68,9 +72,10 @@ where
     Ok(())
 }
 
-struct Pass<'a, S> {
-    idem: &'a Idem<S>,
-    settings: &'a Settings,
+pub(crate) struct Pass<'a, S> {
+    pub(crate) idem: &'a Idem<S>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) calls: &'a [Call],
 }
 
 impl<S> Pass<'_, S>
@@ -83,39 +88,56 @@ where
         let mut patience = Patience::new();
         loop {
             let error = match self.dispatch(call).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    if answer == Answer::Failed && self.settings.airline.is_some() {
+                        self.give_back(call).await?;
+                    }
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
             match refusal(&error, &call.key) {
+                Some(Answer::Refused(Refusal::Mismatch))
+                    if self.settings.airline.is_some() && self.finish_other(call, &mut patience).await? => {}
                 Some(answer) => return Ok(answer),
                 None => patience.wait(error).await?,
             }
         }
     }
 
-    async fn dispatch(&self, call: &Call) -> Result<Answer, idem::Error> {
+    pub(crate) async fn dispatch(&self, call: &Call) -> Result<Answer, idem::Error> {
         any_tool!(&call.tool, input => self.serve(call, input).await)
     }
 
-    /// The claim, the handler's rows, the outcome and the ledger entry in one commit.
+    /// The claim, the handler's rows, the outcome and the ledger entry in one commit; or the claim, the airline's answer,
+    /// and then the outcome and the ledger entry.
     async fn serve<I: Handler>(&self, call: &Call, input: &I) -> Result<Answer, idem::Error> {
         let mut attempt = self.idem.call(input).tenant(&self.settings.tenant);
         if let Some(place) = call.place.as_ref().filter(|_| self.settings.once_per) {
             attempt = attempt.once_per(place.clone());
         }
-        let done = attempt
+        let attempt = attempt
             .step_id(call.step_id())
             .run_id(call.run_id())
             .basis(self.settings.basis.clone())
-            .wait(WAIT)
-            .transaction(async |connection: &mut S::Connection| {
-                if call.failed() {
-                    return Err(EffectError::from(ToolFailed(call.result.clone())));
-                }
-                input.handle(call.key.as_str(), connection).await?;
-                Ok(call.result.clone())
-            })
-            .await;
+            .wait(WAIT);
+        let done = match self.settings.airline {
+            None => {
+                let effect = async |connection: &mut S::Connection| {
+                    if call.failed() {
+                        return Err(EffectError::from(ToolFailed(call.result.clone())));
+                    }
+                    input.handle(call.key.as_str(), connection).await?;
+                    Ok(call.result.clone())
+                };
+                attempt.transaction(effect).await
+            }
+            Some(airline) => {
+                let order = Order::of(call);
+                let effect = async move |effect: Effect| airline.carry_out(&effect, order).await;
+                attempt.run(RECOVERY, effect).await
+            }
+        };
         match done {
             Ok(done) if done.is_replayed() => Ok(Answer::Replayed),
             Ok(_) => Ok(Answer::Executed),
@@ -126,7 +148,7 @@ where
 }
 
 /// The errors that answer a call rather than stop the pass.
-fn refusal(error: &idem::Error, key: &IdempotencyKey) -> Option<Answer> {
+pub(crate) fn refusal(error: &idem::Error, key: &IdempotencyKey) -> Option<Answer> {
     match error.kind() {
         ErrorKind::Mismatch => Some(Answer::Refused(Refusal::Mismatch)),
         ErrorKind::Revoked => Some(Answer::Refused(Refusal::Revoked)),
@@ -142,18 +164,6 @@ fn refusal(error: &idem::Error, key: &IdempotencyKey) -> Option<Answer> {
         _ => None,
     }
 }
-
-/// The failure that the tool answered when the call was recorded.
-#[derive(Debug)]
-struct ToolFailed(String);
-
-impl fmt::Display for ToolFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl StdError for ToolFailed {}
 
 /// An error that ends the pass, with the line of the call that met it.
 #[derive(Debug)]
@@ -176,3 +186,9 @@ impl StdError for Stopped {
 
 /// How long a call waits inside idem for the owner of its key.
 const WAIT: Duration = Duration::from_secs(5);
+
+/// After the process died with a claim, the next attempt sends the same downstream key. The airline knows it for ever; a
+/// month is more than anyone waits before the work is started again.
+const RECOVERY: Recovery = Recovery::Rerun {
+    remembered_for: Duration::from_secs(30 * 24 * 3600),
+};

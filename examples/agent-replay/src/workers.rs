@@ -2,26 +2,19 @@
 
 use tokio::task::JoinSet;
 
-use crate::child::{Child, Message};
+use crate::child::{Child, Message, Work};
 use crate::failure::Failure;
-use crate::options::Options;
 use crate::serve::Answer;
 
 /// Gives one answer for each call: that of the worker that came to it first.
 ///
 /// The first to come to a call meets what a single process would have met: a worker serves the calls in order, so nobody
 /// can have served a later call before. The others find its outcome.
-pub async fn run(
-    options: &Options,
-    database: &str,
-    workers: u16,
-    calls: usize,
-    mut tell: impl FnMut(),
-) -> Result<Vec<Answer>, Failure> {
+pub async fn run(work: &Work<'_>, workers: u16, calls: usize, mut tell: impl FnMut()) -> Result<Vec<Answer>, Failure> {
     let (sender, mut answers) = tokio::sync::mpsc::unbounded_channel();
     let mut running = JoinSet::new();
     for _ in 0..workers {
-        let (mut child, sender) = (Child::start(options, database, None)?, sender.clone());
+        let (mut child, sender) = (Child::start(work, None)?, sender.clone());
         running.spawn(async move {
             while let Some(message) = child.message().await? {
                 if let Message::Answered(index, answer) = message {

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{Fingerprint, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason};
 use crate::record::{Outcome, OutcomeKind, OwnerToken};
-use crate::state::{AttemptNumber, Reply, Settlement};
+use crate::state::{AttemptId, Reply, Settlement};
 use crate::store::{Store, TransactionalStore, View, atomic};
 
 /// What somebody found out about an effect whose outcome was unknown.
@@ -112,7 +112,7 @@ impl<S: Store> ByHand<'_, S> {
     pub async fn resolve<T: Serialize>(
         self,
         key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
         let step = self.resolution(key, attempt, resolution)?;
@@ -183,7 +183,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         self,
         connection: &mut S::Connection,
         key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
         let step = self.resolution(key, attempt, resolution)?;
@@ -267,7 +267,7 @@ impl<S> ByHand<'_, S> {
     fn resolution<T: Serialize>(
         &self,
         key: &IdempotencyKey,
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<Step, Error> {
         let outcome = match resolution {
@@ -416,7 +416,7 @@ impl<S> ByHand<'_, S> {
 /// One change, with the token that lets a store recognise it when it is sent again.
 enum Step {
     Resolve {
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         outcome: Option<Kept>,
         owner: OwnerToken,
     },

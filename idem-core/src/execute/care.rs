@@ -5,13 +5,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Idem, Resolution};
-use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::ledger::Entry;
 use crate::observe::tell;
 use crate::record::Recovery;
-use crate::state::{AttemptNumber, Status};
+use crate::state::{AttemptId, Status};
 use crate::store::{OpenClaim, Store};
 
 /// Why an outside effect has no outcome.
@@ -33,7 +32,7 @@ pub struct Stuck {
     /// The key; [`IdempotencyKey::downstream_key`] with the generation of the attempt is what the downstream knows.
     pub key: IdempotencyKey,
     /// The attempt that a [resolution](super::ByHand::resolve) has to name.
-    pub attempt: AttemptNumber,
+    pub attempt: AttemptId,
     /// Why it has no outcome.
     pub state: StuckState,
     /// The action, unless the store keeps no ledger.
@@ -42,9 +41,7 @@ pub struct Stuck {
     pub subject: Option<String>,
     /// What the stored claim allows after the end of a lease.
     pub recovery: Option<Recovery>,
-    /// When the first attempt began.
-    pub since: Timestamp,
-    /// How long ago that is, by the storage's clock.
+    /// How long ago the first attempt began, by the storage's clock.
     pub age: Duration,
     /// The caller's step.
     pub step_id: Option<String>,
@@ -238,17 +235,13 @@ impl Stuck {
         };
         Self {
             key,
-            attempt: AttemptNumber {
-                generation: record.generation,
-                attempt: record.attempt,
-            },
+            attempt: record.attempt_id(),
             state,
             action: origin.as_ref().map(|origin| origin.action.clone()),
             subject: origin
                 .as_ref()
                 .and_then(|origin| origin.detail.subject().map(str::to_owned)),
             recovery: record.recovery,
-            since: record.created_at,
             age: record.created_at.until(now),
             step_id: record.step_id,
             run_id: record.run_id,

@@ -17,7 +17,7 @@ pub(crate) async fn inside<F: Future>(key: &IdempotencyKey, body: F) -> F::Outpu
 /// Refuses a call that would open a second transaction inside an effect.
 pub(crate) fn check_outside() -> Result<(), Error> {
     if INSIDE.try_with(|keys| !keys.is_empty()).unwrap_or(false) {
-        let message = "a second call inside an effect would commit apart from it; use `.join(tx, ..)` on the effect's own transaction";
+        let message = "a second call inside an effect would commit apart from it; use `.join(tx, ..)` on the effect's own transaction; where the effect has none (`run`, `lease`), make the other call before or after it";
         return Err(Error::new(ErrorKind::Misuse, message));
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;
-use crate::state::Status;
+use crate::state::{AttemptId, Status};
 
 /// Whether a claim is committed together with its effect or before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +86,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// The attempt that made the record what it is.
+    #[must_use]
+    pub fn attempt_id(&self) -> AttemptId {
+        AttemptId {
+            generation: self.generation,
+            attempt: self.attempt,
+            since: self.created_at,
+        }
+    }
+
     /// Whether the record counts as absent at `now`.
     ///
     /// Claims in flight and unknown outcomes never expire.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::clock::Timestamp;
 use crate::key::Fingerprint;
 use crate::record::{Outcome, OwnerToken, Recovery};
 
@@ -63,7 +64,7 @@ pub enum Settlement {
     /// A person or a reconciliation says what became of an unknown outcome.
     Resolve {
         /// The attempt that was looked into; a verdict about another one changes nothing.
-        attempt: AttemptNumber,
+        attempt: AttemptId,
         /// The outcome that stands, or `None` if the effect did not happen.
         outcome: Option<Outcome>,
         /// A new token, so that the old owner is fenced out.
@@ -102,11 +103,15 @@ impl Settlement {
     }
 }
 
-/// Which attempt of a key, as the ledger counts them.
+/// Names one attempt of a key, so that a verdict about it is not taken for one about another.
+///
+/// Attempts are counted anew when a record was forgotten; the moment of the first one tells the counts apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AttemptNumber {
+pub struct AttemptId {
     /// How often the effect was reopened, from 1.
     pub generation: u32,
     /// The attempt within the generation, from 1.
     pub attempt: u32,
+    /// When the first of these attempts was claimed.
+    pub since: Timestamp,
 }

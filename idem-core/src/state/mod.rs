@@ -12,7 +12,7 @@ mod transition;
 #[cfg(test)]
 mod tests;
 
-pub use event::{AttemptNumber, Claim, Event, Settlement};
+pub use event::{AttemptId, Claim, Event, Settlement};
 pub use reply::{Illegal, Reply};
 pub use status::Status;
 pub use transition::transition;

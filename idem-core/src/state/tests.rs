@@ -117,9 +117,10 @@ fn a_committed_transactional_claim_without_outcome_is_unknown() {
     );
 }
 
-const FIRST: AttemptNumber = AttemptNumber {
+const FIRST: AttemptId = AttemptId {
     generation: 1,
     attempt: 1,
+    since: NOW,
 };
 
 fn revoke(generation: u32) -> Event {
@@ -287,9 +288,13 @@ fn an_unknown_outcome_is_completed_by_a_late_acknowledgement_and_fenced_by_a_res
 
 #[test]
 fn a_verdict_about_another_attempt_changes_nothing() {
-    for (generation, attempt) in [(1, 2), (2, 1)] {
+    for (generation, attempt, since) in [(1, 2, NOW), (2, 1, NOW), (1, 1, NOW.after(HOUR))] {
         let resolve = Event::Settle(Settlement::Resolve {
-            attempt: AttemptNumber { generation, attempt },
+            attempt: AttemptId {
+                generation,
+                attempt,
+                since,
+            },
             outcome: None,
             owner: owner(9),
             retention: HOUR,

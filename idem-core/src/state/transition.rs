@@ -1,4 +1,4 @@
-use super::{AttemptNumber, Claim, Event, Illegal, Reply, Settlement, Status};
+use super::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status};
 use crate::clock::Timestamp;
 use crate::key::Fingerprint;
 use crate::ledger::{EntryKind, LedgerRef, LedgerView, Standing};
@@ -207,7 +207,7 @@ fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
 
 fn resolve(
     record: Option<Record>,
-    about: AttemptNumber,
+    about: AttemptId,
     outcome: Option<Outcome>,
     owner: OwnerToken,
     now: Timestamp,
@@ -225,7 +225,7 @@ fn resolve(
         // This very resolution was sent before; its token is new.
         return (Some(record), Reply::Done);
     }
-    if (record.generation, record.attempt) != (about.generation, about.attempt) {
+    if record.attempt_id() != about {
         return (
             Some(record),
             Reply::Refused("another attempt has begun since; look into that one"),
@@ -252,16 +252,24 @@ fn revoke(
     const NOTHING: Reply = Reply::Refused("only an effect that happened can be revoked");
     const ANOTHER: Reply = Reply::Refused("the effect of another generation stands");
     match record {
-        Some(mut record) if live(&record) => match record.status {
-            Status::Completed | Status::Revoked if record.generation != generation => (Some(record), ANOTHER),
-            Status::Completed if happened(&record) => {
-                record.status = Status::Revoked;
-                record.expires_at = Some(expires_at);
-                (Some(record), Reply::Done)
-            }
-            Status::Revoked => (Some(record), Reply::Done),
-            _ => (Some(record), NOTHING),
-        },
+        // Also where it has expired: a clock that goes back would bring it to life again.
+        Some(mut record)
+            if record.status == Status::Completed && record.generation == generation && happened(&record) =>
+        {
+            record.status = Status::Revoked;
+            record.expires_at = Some(expires_at);
+            (Some(record), Reply::Done)
+        }
+        Some(record) if record.status == Status::Revoked && record.generation == generation => {
+            (Some(record), Reply::Done)
+        }
+        Some(record) if live(&record) => {
+            let reply = match record.status {
+                Status::Completed | Status::Revoked if record.generation != generation => ANOTHER,
+                _ => NOTHING,
+            };
+            (Some(record), reply)
+        }
         // The record is gone or counts as absent: the ledger alone is changed.
         record => match &ledger.own {
             Some(Standing {

@@ -30,10 +30,11 @@ pub use intent::Intent;
 use std::cell::Cell;
 use std::future::Future;
 
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Call, Done, EffectError, Idem, Resolution, Settings};
 use crate::key::{FromType, IdempotencyKey};
-use crate::state::AttemptNumber;
+use crate::state::AttemptId;
 use crate::store::{TransactionalStore, View};
 
 /// Runs every case of the kit on a store.
@@ -65,9 +66,10 @@ struct Kit<S> {
     calls: Cell<usize>,
 }
 
-const NO_ATTEMPT: AttemptNumber = AttemptNumber {
+const NO_ATTEMPT: AttemptId = AttemptId {
     generation: 1,
     attempt: 1,
+    since: Timestamp::from_millis(0),
 };
 
 /// What an effect of the kit does.
@@ -143,10 +145,7 @@ impl<S: TransactionalStore + Clone> Kit<S> {
             .view(intent)
             .await
             .record
-            .map_or(NO_ATTEMPT, |record| AttemptNumber {
-                generation: record.generation,
-                attempt: record.attempt,
-            });
+            .map_or(NO_ATTEMPT, |record| record.attempt_id());
         let by_hand = self.idem.by_hand("ada", "the downstream was asked");
         by_hand.resolve(&self.key(intent), attempt, resolution).await
     }

@@ -1,9 +1,11 @@
 //! The PostgreSQL store.
 
+mod roles;
 mod sql;
 mod store;
 mod transaction;
 
+pub use roles::PgRoles;
 pub use store::PgStore;
 pub use transaction::PgTransaction;
 

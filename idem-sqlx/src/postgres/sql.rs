@@ -250,13 +250,13 @@ UPDATE {record} SET status = CASE WHEN $5::bigint IS NULL THEN 2 ELSE 1 END, own
     outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
     completed_at = CASE WHEN $5::bigint IS NULL THEN NULL ELSE now() END, expires_at = now() + $4 * interval '1 millisecond'
 WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10
+  AND floor(extract(epoch FROM created_at) * 1000)::bigint = $11
   AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= statement_timestamp()))";
 
 /// `$3` the generation that was undone, `$4` retention in milliseconds.
 const REVOKE: &str = "
 UPDATE {record} SET status = 4, expires_at = now() + $4 * interval '1 millisecond'
-WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0
-  AND expires_at > statement_timestamp()";
+WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0";
 
 /// No other key holds the place `$6` that the effect had.
 const REOPENED_PLACE_IS_FREE: &str = "($6::bytea IS NULL OR NOT EXISTS (

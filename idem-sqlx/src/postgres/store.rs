@@ -7,6 +7,7 @@ use idem_core::{Error, Tenant, millis};
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _, SqlStr};
 
+use super::roles::PgRoles;
 use super::sql::Sql;
 use super::store_error;
 use crate::names::Names;
@@ -16,7 +17,11 @@ use crate::schema;
 ///
 /// A call is one transaction with two statements beside the effect's own: the claim, and the last
 /// one, which records the outcome and the ledger entry. Duplicates of a running call are told at
-/// once. Works through PgBouncer in transaction mode.
+/// once.
+///
+/// All that a call needs is inside of its transaction, so a pooler in transaction mode may stand between. It has to keep
+/// prepared statements apart, since sqlx names those that it sends: PgBouncer does from 1.21 on, with
+/// `max_prepared_statements`.
 ///
 /// Clones share the pool. sqlx's pools ping a connection each time it is acquired unless
 /// `test_before_acquire(false)` is set, which costs a round trip per call.
@@ -189,6 +194,43 @@ impl PgStore {
     pub async fn open(self) -> Result<Self, Error> {
         schema::postgres::check_tables(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
+    }
+
+    /// Checks the tables as [`open`](Self::open) does: the versions, and that every table is there with the
+    /// columns that this code uses. It reads, and needs the rights of the application's role only.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Schema`](idem_core::ErrorKind::Schema), naming what is missing and what to do, kind
+    /// [`Store`](idem_core::ErrorKind::Store) when the database does not answer or refuses.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed.
+    pub async fn check(&self) -> Result<(), Error> {
+        schema::postgres::check_tables(&self.pool, &self.shared.setup.names).await
+    }
+
+    /// The embedded migrations as plain SQL in one transaction, to be run by hand where no tables of the
+    /// prefix are yet; with `roles`, their grants too. The tables go to the first schema of `search_path`.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](idem_core::ErrorKind::Misuse) when the prefix cannot be one, as in
+    /// [`table_prefix`](Self::table_prefix).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use idem_sqlx::{PgRoles, PgStore};
+    ///
+    /// let roles = PgRoles::try_new("shop_owner", "shop", "audit")?;
+    /// let sql = PgStore::migrations_sql("idem_", Some(&roles))?;
+    /// assert!(sql.contains("GRANT SELECT, INSERT ON idem_ledger, idem_ledger_detail TO \"shop\";"));
+    /// # Ok::<(), idem_core::Error>(())
+    /// ```
+    pub fn migrations_sql(prefix: &str, roles: Option<&PgRoles>) -> Result<String, Error> {
+        Ok(schema::postgres::script(&Names::with_prefix(prefix)?, roles))
     }
 
     /// The pool.

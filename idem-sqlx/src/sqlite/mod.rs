@@ -32,7 +32,7 @@ impl Codes for SqliteCodes {
 
     fn is_transient(code: &str) -> bool {
         // SQLITE_BUSY and SQLITE_LOCKED with their extensions, SQLITE_FULL.
-        code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 13))
+        matches!(primary(code), Some(BUSY | 6 | 13))
     }
 
     fn is_disconnect(_: &str) -> bool {
@@ -41,7 +41,7 @@ impl Codes for SqliteCodes {
 
     fn commit_is_unknown(code: &str) -> bool {
         // SQLITE_IOERR with its extensions.
-        code.parse::<u32>().is_ok_and(|code| code & 0xff == 10)
+        primary(code) == Some(10)
     }
 
     fn is_denied(_: &str) -> bool {
@@ -51,6 +51,19 @@ impl Codes for SqliteCodes {
     fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool {
         error.message().starts_with("no such table")
     }
+}
+
+const BUSY: u32 = 5;
+
+/// The result code without its extension.
+fn primary(code: &str) -> Option<u32> {
+    code.parse::<u32>().ok().map(|code| code & 0xff)
+}
+
+/// `SQLITE_BUSY`, with its extensions.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| primary(&code) == Some(BUSY))
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {

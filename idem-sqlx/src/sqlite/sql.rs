@@ -195,13 +195,13 @@ const RESOLVE: &str = "
 UPDATE {record} SET status = CASE WHEN $5 IS NULL THEN 2 ELSE 1 END, owner_token = $3, lease_until = NULL,
     outcome_kind = $5, outcome = $6, outcome_type = $7, outcome_codec = $8,
     completed_at = CASE WHEN $5 IS NULL THEN NULL ELSE {now} END, expires_at = {now} + $4
-WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10
+WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10 AND created_at = $11
   AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= {now}))";
 
 /// `$3` the generation that was undone, `$4` retention in milliseconds.
 const REVOKE: &str = "
 UPDATE {record} SET status = 4, expires_at = {now} + $4
-WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0 AND expires_at > {now}";
+WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0";
 
 /// No other key holds the place `$6` that the effect had.
 const REOPENED_PLACE_IS_FREE: &str = "($6 IS NULL OR NOT EXISTS (

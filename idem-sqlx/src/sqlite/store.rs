@@ -11,7 +11,7 @@ use sqlx::sqlite::{
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::sql::Sql;
-use super::store_error;
+use super::{is_busy, store_error};
 use crate::names::Names;
 use crate::schema;
 
@@ -51,13 +51,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Readers do not wait for the writer in WAL mode.
 const CONNECTIONS: u32 = 5;
-
-/// `SQLITE_BUSY`, with its extensions.
-fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
-    code.and_then(|code| code.parse::<i32>().ok())
-        .is_some_and(|code| code & 0xff == 5)
-}
 
 impl SqliteStore {
     /// Opens a file by a URL such as `sqlite://orders.sqlite?mode=rwc`, and brings the tables up to
@@ -193,6 +186,39 @@ impl SqliteStore {
     pub async fn open(self) -> Result<Self, Error> {
         schema::sqlite::check_tables(&self.pool, &self.shared.setup.names).await?;
         Ok(self)
+    }
+
+    /// Checks the tables as [`open`](Self::open) does: the versions, and that every table is there with the
+    /// columns that this code uses. It reads, and needs no right to change tables.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Schema`](ErrorKind::Schema), naming what is missing and what to do, kind
+    /// [`Store`](ErrorKind::Store) when the database cannot be used.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed.
+    pub async fn check(&self) -> Result<(), Error> {
+        schema::sqlite::check_tables(&self.pool, &self.shared.setup.names).await
+    }
+
+    /// The embedded migrations as plain SQL, to be run by hand on an empty database.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](ErrorKind::Misuse) when the prefix cannot be one, as in
+    /// [`table_prefix`](Self::table_prefix).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let sql = idem_sqlx::SqliteStore::migrations_sql("idem_")?;
+    /// assert!(sql.contains("CREATE TABLE idem_record"));
+    /// # Ok::<(), idem_core::Error>(())
+    /// ```
+    pub fn migrations_sql(prefix: &str) -> Result<String, Error> {
+        Ok(schema::sqlite::script(&Names::with_prefix(prefix)?))
     }
 
     /// The pool.

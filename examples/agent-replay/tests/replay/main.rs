@@ -3,6 +3,7 @@
 mod again;
 mod bad_input;
 mod chaos;
+mod leased;
 mod other_recordings;
 mod reference;
 mod sample;

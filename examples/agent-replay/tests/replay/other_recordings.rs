@@ -46,14 +46,14 @@ fn random_recordings_survive_kills_and_crowds() {
 }
 
 /// A model that calls tools at random, out of few enough values that it repeats itself.
-struct Model(u64);
+pub struct Model(u64);
 
 impl Model {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    fn recording(&mut self, calls: usize) -> String {
+    pub fn recording(&mut self, calls: usize) -> String {
         (0..calls).map(|seq| self.line(seq)).collect()
     }
 

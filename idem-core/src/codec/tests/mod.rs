@@ -9,7 +9,6 @@ use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Done, EffectError, Idem, Resolution, Settings};
 use crate::record::{Outcome, OutcomeKind, Recovery};
-use crate::state::AttemptNumber;
 use crate::store::{MemoryConnection, MemoryStore};
 use crate::testing::Intent;
 use ways::every_way;
@@ -201,10 +200,8 @@ async fn a_resolution_that_cannot_be_encoded_changes_nothing() {
         .await
         .expect_err("nobody knows");
     let key = idem.call(&intent).key().expect("a key");
-    let attempt = AttemptNumber {
-        generation: 1,
-        attempt: 1,
-    };
+    let view = idem.peek(&key).await.expect("it can be read");
+    let attempt = view.record.expect("a record").attempt_id();
     let resolve = |idem: &Idem<MemoryStore>| {
         let (idem, key) = (idem.clone(), key.clone());
         async move {

@@ -2,7 +2,6 @@ use super::{RERUN, says, tell};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Begun, Done, EffectError, Idem, Leased, Resolution};
 use crate::record::{OutcomeKind, Recovery};
-use crate::state::AttemptNumber;
 use crate::store::{MemoryConnection, MemoryStore};
 use crate::testing::Intent;
 
@@ -50,11 +49,9 @@ pub(super) async fn every_way(idem: &Idem<MemoryStore>, intent: &Intent) -> Vec<
         .await
         .expect_err("nobody knows what happened");
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
-    let attempt = AttemptNumber {
-        generation: 1,
-        attempt: 1,
-    };
     let key = idem.call(&own).key().expect("a key");
+    let view = idem.peek(&key).await.expect("it can be read");
+    let attempt = view.record.expect("a record").attempt_id();
     idem.by_hand("ada", "looked it up")
         .resolve(&key, attempt, Resolution::Happened("told"))
         .await

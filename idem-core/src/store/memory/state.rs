@@ -42,19 +42,16 @@ impl State {
 
     /// The newest entry that an attempt of the key made, with the place that the key last took.
     pub(super) fn origin(&self, key: &IdempotencyKey, staged: &[(Entry, Timestamp)]) -> Option<Entry> {
-        let own = || {
-            self.entries
-                .iter()
-                .chain(staged)
-                .map(|(entry, _)| entry)
-                .filter(|entry| entry.key == *key)
+        let made = |entry: &&Entry| {
+            let kinds = [EntryKind::Intended, EntryKind::Executed, EntryKind::Declined];
+            entry.key == *key && kinds.contains(&entry.kind)
         };
-        let made = |kind| matches!(kind, EntryKind::Intended | EntryKind::Executed | EntryKind::Declined);
-        let newest = own().filter(|entry| made(entry.kind)).last()?.clone();
-        let place = own()
-            .filter(|entry| made(entry.kind))
-            .filter_map(|entry| entry.place)
-            .last();
+        let newest_first = || {
+            let all = staged.iter().rev().chain(self.entries.iter().rev());
+            all.map(|(entry, _)| entry).filter(made)
+        };
+        let newest = newest_first().next()?.clone();
+        let place = newest_first().find_map(|entry| entry.place);
         Some(Entry { place, ..newest })
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use idem::{
-    AttemptNumber, Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
+    Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
     TransactionalStore, idempotent,
 };
 use idem_system_tests::{Postgres, Sqlite, postgres, sqlite};
@@ -148,12 +148,8 @@ pub async fn resolve<S: Store>(idem: &Idem<S>, input: &Charge, receipt: Option<R
     let resolution = receipt.map_or(Resolution::DidNotHappen, Resolution::Happened);
     let key = idem.call(input).key().expect("a key");
     let record = idem.peek(&key).await.expect("it can be read").record.expect("a record");
-    let attempt = AttemptNumber {
-        generation: record.generation,
-        attempt: record.attempt,
-    };
     let by_hand = idem.by_hand("who looked it up", "the downstream's books");
-    let resolved = by_hand.resolve(&key, attempt, resolution).await;
+    let resolved = by_hand.resolve(&key, record.attempt_id(), resolution).await;
     resolved.expect("the outcome is unknown");
 }
 

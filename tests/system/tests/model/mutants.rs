@@ -62,6 +62,7 @@ mutants! {
     mutant_a_late_acknowledgement_undoes_a_verdict: complete_after_verdict, Setup::hold() => "a completed outcome stays as it is";
     mutant_a_verdict_overrides_an_outcome: resolve_completed, Setup::hold() => "a completed outcome stays as it is";
     mutant_a_verdict_counts_for_any_attempt: verdict_on_any_attempt, Setup::stale_verdicts() => "the effect happens once in a generation";
+    mutant_a_verdict_counts_for_attempts_counted_anew: verdict_by_number, Setup::stale_verdicts() => "the effect happens once in a generation";
     mutant_unknown_cannot_be_resolved: never_resolved, Setup::hold() => "everything can be brought to an end";
     mutant_a_lease_never_ends: endless_lease, Setup::hold() => "everything can be brought to an end";
     mutant_a_claim_sent_again_is_not_recognised: own_claim_unknown, Setup::hold() => "what is sent again changes nothing and gets the same answer";
@@ -339,8 +340,14 @@ fn resolve_keeps_token(record: Option<Record>, ledger: &LedgerView, event: Event
 
 fn verdict_on_any_attempt(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
     if let (Event::Settle(Settlement::Resolve { attempt, .. }), Some(record)) = (&mut event, &record) {
-        attempt.generation = record.generation;
-        attempt.attempt = record.attempt;
+        *attempt = record.attempt_id();
+    }
+    transition(record, ledger, event, now)
+}
+
+fn verdict_by_number(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
+    if let (Event::Settle(Settlement::Resolve { attempt, .. }), Some(record)) = (&mut event, &record) {
+        attempt.since = record.created_at;
     }
     transition(record, ledger, event, now)
 }

@@ -1,6 +1,6 @@
 //! The invariants, as judgements on steps and on worlds.
 
-use idem_core::{AttemptNumber, EntryKind, Event, Reply, Settlement, Status};
+use idem_core::{AttemptId, EntryKind, Event, Reply, Settlement, Status};
 use stateright::Property;
 
 use crate::bridge::{self, duration};
@@ -202,7 +202,12 @@ fn can_end(protocol: &Protocol, world: &World, key: u8) -> bool {
             ends(&world, complete)
         }
         Reply::OutcomeUnknown { generation, attempt } => {
-            let attempt = AttemptNumber { generation, attempt };
+            let since = record.map_or(0, |record| record.created_at);
+            let attempt = AttemptId {
+                generation,
+                attempt,
+                since: bridge::timestamp(since),
+            };
             world.keys[usize::from(key)].record = record;
             let resolve = |outcome: Option<Outcome>| {
                 Event::Settle(Settlement::Resolve {

@@ -32,6 +32,7 @@ pub(crate) struct Note {
     pub(crate) key: u8,
     pub(crate) generation: u8,
     pub(crate) attempt: u8,
+    pub(crate) since: i8,
 }
 
 /// One key: its record, and the truth about its generations.

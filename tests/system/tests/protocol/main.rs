@@ -10,6 +10,7 @@ mod conformance;
 mod cost;
 mod crash;
 mod engine;
+mod grants;
 mod isolation;
 mod lost_answer;
 mod misuse;

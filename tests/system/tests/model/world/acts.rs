@@ -1,13 +1,13 @@
 //! What workers, the downstream and people do.
 
-use idem_core::{AttemptNumber, Claim, EntryKind, Event, Reply, Settlement, Status};
+use idem_core::{AttemptId, Claim, EntryKind, Event, Reply, Settlement, Status};
 
 use super::{Protocol, generation, generation_mut};
 use crate::bridge::{self, duration, small};
 use crate::rules;
 use crate::setup::Downstream;
 use crate::state::{
-    Answer, Attempt, Entry, Generation, Memory, Open, Outcome, Phase, Recovery, Request, Rule, Token, World,
+    Answer, Attempt, Entry, Generation, Memory, Note, Open, Outcome, Phase, Recovery, Request, Rule, Token, World,
 };
 
 impl Protocol {
@@ -267,8 +267,8 @@ impl Protocol {
         }
     }
 
-    /// `looked_into` is the generation and attempt of the verdict, unless it is about what stands.
-    pub(super) fn resolve(&self, world: &mut World, key: u8, looked_into: Option<(u8, u8)>, happened: bool) {
+    /// `looked_into` is the attempt of the verdict, unless it is about what stands.
+    pub(super) fn resolve(&self, world: &mut World, key: u8, looked_into: Option<Note>, happened: bool) {
         world.verdicts += 1;
         let token = VERDICTS + world.verdicts;
         let Some(record) = world.keys[usize::from(key)].record else {
@@ -280,11 +280,22 @@ impl Protocol {
             fingerprint: truth.memory.map_or(record.fingerprint, |memory| memory.fingerprint),
             author: token,
         });
-        let (number, attempt) = looked_into.unwrap_or((record.generation, record.attempt));
+        let Note {
+            generation: number,
+            attempt,
+            since,
+            ..
+        } = looked_into.unwrap_or(Note {
+            key,
+            generation: record.generation,
+            attempt: record.attempt,
+            since: record.created_at,
+        });
         let event = Settlement::Resolve {
-            attempt: AttemptNumber {
+            attempt: AttemptId {
                 generation: number.into(),
                 attempt: attempt.into(),
+                since: bridge::timestamp(since),
             },
             outcome: outcome.map(bridge::outcome),
             owner: bridge::token(token),

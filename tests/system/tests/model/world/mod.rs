@@ -255,11 +255,12 @@ impl Protocol {
                     key,
                     generation: record.generation,
                     attempt: record.attempt,
+                    since: record.created_at,
                 });
             }
             Step::ResolveNoted => {
                 if let Some(note) = world.note.take() {
-                    self.resolve(world, note.key, Some((note.generation, note.attempt)), false);
+                    self.resolve(world, note.key, Some(note), false);
                 }
             }
             Step::Revoke { key } => self.revoke(world, key, None),
