@@ -65,14 +65,14 @@ impl Keeper {
     /// # Errors
     ///
     /// Fails when the codec does not know the outcome, or refuses it.
-    pub(crate) fn open(&self, key: &IdempotencyKey, outcome: &Outcome) -> Result<Outcome, CodecError> {
+    pub(crate) fn open(&self, key: &IdempotencyKey, outcome: Outcome) -> Result<Outcome, CodecError> {
         let Some(bytes) = outcome.bytes() else {
-            return Ok(outcome.clone());
+            return Ok(outcome);
         };
         let (kind, type_tag) = (outcome.kind(), outcome.type_tag());
         if outcome.codec() == IDENTITY {
             return match self.codec.reads_plain() {
-                true => Ok(outcome.clone()),
+                true => Ok(outcome),
                 false => Err(CodecError::new(
                     "it was kept as it is, which the codec that is set does not accept any more",
                 )),
