@@ -69,6 +69,22 @@ impl Deadline {
     }
 }
 
+/// Measures how long something takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "this is the one source of monotonic time")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one source of monotonic time")]
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 /// Fills an array with bytes from the operating system's generator.
 ///
 /// # Errors

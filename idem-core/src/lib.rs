@@ -9,6 +9,7 @@ mod error;
 mod execute;
 mod key;
 mod ledger;
+mod observe;
 mod record;
 mod state;
 mod store;
@@ -31,6 +32,9 @@ pub use execute::{
 };
 pub use key::*;
 pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing};
+#[cfg(feature = "metrics")]
+pub use observe::MetricsObserver;
+pub use observe::{CallClaimed, CallConcluded, Conclusion, Observer};
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
 pub use state::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status, transition};
 pub use store::atomic;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{CodecContext, CodecError, OutcomeCodec, Retain};
+use super::{CodecContext, CodecError, Encoded, OutcomeCodec, Retain};
 use crate::key::IdempotencyKey;
 use crate::record::{DISCARDED, IDENTITY, Outcome};
 
@@ -29,17 +29,25 @@ impl Keeper {
     ///
     /// Fails when the codec does.
     pub(crate) fn keep(&self, key: &IdempotencyKey, outcome: Outcome) -> Result<Kept, CodecError> {
-        let (kind, type_tag) = (outcome.kind(), outcome.type_tag());
-        let Some(bytes) = outcome.bytes() else {
-            return Ok(Kept { outcome, digest: None });
+        let (kind, bytes, type_tag) = outcome.into_parts();
+        let Some(bytes) = bytes else {
+            return Ok(Kept {
+                outcome: Outcome::unavailable(kind),
+                digest: None,
+            });
         };
-        let context = CodecContext { key, kind, type_tag };
-        let encoded = self.codec.encode(&context, bytes.to_vec())?;
-        check_name(&encoded.codec)?;
-        let mut outcome = Outcome::from_stored(kind, Some(encoded.bytes), type_tag.to_owned(), encoded.codec);
+        let context = CodecContext {
+            key,
+            kind,
+            type_tag: &type_tag,
+        };
+        let Encoded { codec, bytes } = self.codec.encode(&context, bytes)?;
+        check_name(&codec)?;
+        let mut outcome = Outcome::from_stored(kind, Some(bytes), type_tag, codec);
         let mut digest = outcome.digest();
         if self.retain == Retain::DigestOnly {
-            outcome = Outcome::from_stored(kind, None, outcome.type_tag().to_owned(), DISCARDED.into());
+            let (kind, _, type_tag) = outcome.into_parts();
+            outcome = Outcome::from_stored(kind, None, type_tag, DISCARDED.into());
         } else if outcome.limit(self.limit) {
             digest = None;
             tracing::warn!(
@@ -57,14 +65,14 @@ impl Keeper {
     /// # Errors
     ///
     /// Fails when the codec does not know the outcome, or refuses it.
-    pub(crate) fn open(&self, key: &IdempotencyKey, outcome: &Outcome) -> Result<Outcome, CodecError> {
+    pub(crate) fn open(&self, key: &IdempotencyKey, outcome: Outcome) -> Result<Outcome, CodecError> {
         let Some(bytes) = outcome.bytes() else {
-            return Ok(outcome.clone());
+            return Ok(outcome);
         };
         let (kind, type_tag) = (outcome.kind(), outcome.type_tag());
         if outcome.codec() == IDENTITY {
             return match self.codec.reads_plain() {
-                true => Ok(outcome.clone()),
+                true => Ok(outcome),
                 false => Err(CodecError::new(
                     "it was kept as it is, which the codec that is set does not accept any more",
                 )),

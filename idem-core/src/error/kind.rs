@@ -16,7 +16,8 @@ pub enum ErrorKind {
     AlreadyExecuted,
     /// The effect was done and undone.
     Revoked,
-    /// The effect stands, but its result was too large to keep or cannot be read any more.
+    /// The effect stands, but its result was too large to keep, is not kept by choice, or cannot be read any more: the type has
+    /// changed, or the key that it was encrypted with is missing. It is not run again.
     ResultUnavailable,
     /// No key can be made of the input, or the ledger cannot keep what is recorded beside the key.
     InvalidKey,

@@ -103,7 +103,7 @@ fn revoked(outcome: Option<Outcome>, call: &Prepared) -> Error {
     let Some(stored) = outcome else {
         return error;
     };
-    match open(call, &stored) {
+    match open(call, stored.clone()) {
         Ok(opened) => error.with_outcome(Some(opened)),
         Err(unavailable) => error.with_source(unavailable).with_outcome(Some(stored)),
     }
@@ -111,7 +111,7 @@ fn revoked(outcome: Option<Outcome>, call: &Prepared) -> Error {
 
 fn replay<T: DeserializeOwned>(outcome: Outcome, call: &Prepared) -> Result<Done<T>, Error> {
     // Before its kind is believed: a codec that authenticates binds it.
-    let outcome = open(call, &outcome)?;
+    let outcome = open(call, outcome)?;
     if outcome.kind() == OutcomeKind::Declined {
         return Err(declined(call, outcome));
     }

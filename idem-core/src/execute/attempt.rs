@@ -107,7 +107,7 @@ pub(crate) async fn claim<S: TransactionalStore>(
     match reply {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
-            tracing::Span::current().record("attempt", attempt);
+            call.watch.claimed(attempt);
             Ok(Claimed::Won {
                 transaction,
                 claim,

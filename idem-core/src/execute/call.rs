@@ -9,13 +9,15 @@ use tracing::Instrument as _;
 use super::attempt::{Claimed, attempt, claim, enter, turned_away};
 use super::prepared::Prepared;
 use super::retrying::Retrying;
-use super::telemetry::{conclude, span};
+use super::telemetry::span;
+use super::watch::Watch;
 use super::{Begun, Done, EffectError, Guard, Shared, join, scope};
 use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
 };
+use crate::observe::Conclusion;
 use crate::store::{Store, TransactionalStore};
 
 /// One call being described: what belongs to it beside its input, and how it ends.
@@ -174,7 +176,6 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
-        let span = span(&call);
         let run = async {
             let mut retrying = Retrying::new(&call);
             let result = loop {
@@ -187,10 +188,10 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                     }
                 }
             };
-            conclude(&span, retrying.has_waited(), &result);
+            call.watch.conclude(&result);
             result
         };
-        run.instrument(span.clone()).await
+        run.instrument(call.watch.span()).await
     }
 
     /// As [`transaction`](Self::transaction), for an effect that can be called only once: where that
@@ -212,7 +213,6 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
-        let span = span(&call);
         let run = async {
             let mut retrying = Retrying::new(&call);
             let mut effect = Some(effect);
@@ -231,10 +231,10 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                     }
                 }
             };
-            conclude(&span, retrying.has_waited(), &result);
+            call.watch.conclude(&result);
             result
         };
-        run.instrument(span.clone()).await
+        run.instrument(call.watch.span()).await
     }
 
     /// Claims the key and hands over the open transaction, for effects that do not fit a closure.
@@ -257,12 +257,11 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     {
         scope::check_outside()?;
         let (shared, call) = self.prepare()?;
-        let span = span(&call);
         let mut retrying = Retrying::new(&call);
         loop {
             let error = match enter(shared, &call).await {
                 Err(error) => error,
-                Ok(called) => match claim(shared, &call).instrument(span.clone()).await {
+                Ok(called) => match claim(shared, &call).instrument(call.watch.span()).await {
                     Ok(Claimed::Won {
                         transaction,
                         claim,
@@ -271,21 +270,23 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                         if let Some(called) = &called {
                             called.runs();
                         }
-                        let guard = Guard::new(Arc::clone(shared), call, called, transaction, claim, won, span);
+                        let guard = Guard::new(Arc::clone(shared), call, called, transaction, claim, won);
                         return Ok(Begun::Execute(guard));
                     }
-                    Ok(Claimed::TurnedAway(reply)) => {
-                        let result = turned_away(shared, &call, reply).await;
-                        conclude(&span, retrying.has_waited(), &result);
-                        match result {
-                            Ok(done) => return Ok(Begun::Replayed(done.into_inner())),
-                            Err(error) => error,
+                    Ok(Claimed::TurnedAway(reply)) => match turned_away(shared, &call, reply).await {
+                        Ok(done) => {
+                            call.watch.replayed();
+                            return Ok(Begun::Replayed(done.into_inner()));
                         }
-                    }
+                        Err(error) => error,
+                    },
                     Err(error) => error,
                 },
             };
-            retrying.again(shared, &call, error, true).await?;
+            if let Err(error) = retrying.again(shared, &call, error, true).await {
+                call.watch.conclude_as(Conclusion::of_error(error.kind()));
+                return Err(error);
+            }
         }
     }
 
@@ -317,11 +318,10 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     {
         let (shared, call) = self.prepare()?;
         scope::check_not_inside(call.key())?;
-        let span = span(&call);
         let result = join::join(shared, &call, connection, effect)
-            .instrument(span.clone())
+            .instrument(call.watch.span())
             .await;
-        conclude(&span, false, &result);
+        call.watch.conclude(&result);
         result
     }
 
@@ -337,9 +337,12 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         if self.place.is_some() {
             derived.place = self.place;
         }
+        let action = self.input.action();
+        let observer = self.shared.settings.observer.as_ref();
         let call = Prepared {
+            watch: Watch::new(span(action, &derived.key), observer, action),
             derived,
-            action: self.input.action().to_owned(),
+            action: action.to_owned(),
             step_id: self.step_id,
             run_id: self.run_id,
             wait: self.wait,

@@ -8,6 +8,7 @@ use super::{Idem, Resolution};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::ledger::Entry;
+use crate::observe::tell;
 use crate::record::Recovery;
 use crate::state::{AttemptId, Status};
 use crate::store::{OpenClaim, Store};
@@ -79,6 +80,36 @@ impl<S: Store> Idem<S> {
             stuck.push(Stuck::new(open, origin));
         }
         Ok(stuck)
+    }
+
+    /// Counts the outside effects whose outcome is unknown and tells the [observer](super::Settings::observer) how many there
+    /// are, and how long ago the first attempt of the oldest began. Returns the number. Call it every minute or so, in one
+    /// process.
+    ///
+    /// Those whose lease has ended and that must not run again count, too: the next call finds them unknown. It looks at
+    /// `limit` effects without an outcome at most, the oldest first; those that run are among them.
+    ///
+    /// # Errors
+    ///
+    /// As [`stuck`](Self::stuck).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed.
+    pub async fn observe_unknown(&self, limit: u32) -> Result<u64, Error> {
+        let (mut count, mut oldest) = (0, None);
+        for open in self.shared.store.open_claims(Duration::ZERO, limit).await? {
+            let stuck = Stuck::new(open, None);
+            let held = stuck.state == StuckState::LeaseEnded && stuck.recovery == Some(Recovery::Hold);
+            if held || stuck.state == StuckState::Unknown {
+                count += 1;
+                oldest = oldest.max(Some(stuck.age));
+            }
+        }
+        if let Some(observer) = &self.shared.settings.observer {
+            tell(observer.as_ref(), |observer| observer.unknown(count, oldest));
+        }
+        Ok(count)
     }
 
     /// Asks `hook` about every outside effect that is [stuck](Self::stuck) and does not run any more, and records what it says,
@@ -167,6 +198,9 @@ impl<S: Store> Idem<S> {
         loop {
             let gone = self.shared.store.purge(batch).await?;
             removed += gone;
+            if let Some(observer) = &self.shared.settings.observer {
+                tell(observer.as_ref(), |observer| observer.purged(gone));
+            }
             if gone < u64::from(batch) {
                 return Ok(removed);
             }

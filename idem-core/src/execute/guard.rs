@@ -3,12 +3,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use super::attempt::{decline, finish};
 use super::prepared::{Prepared, Won};
 use super::registry::Called;
-use super::telemetry::conclude;
 use super::{Done, Shared, send};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
@@ -38,7 +37,6 @@ pub struct Guard<S: TransactionalStore, T> {
     transaction: S::Transaction<'static>,
     claim: StoreClaim,
     won: Won,
-    span: Span,
     // After the transaction: duplicates are woken when it has ended.
     _called: Option<Called>,
     result: PhantomData<fn() -> T>,
@@ -52,7 +50,6 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
         transaction: S::Transaction<'static>,
         claim: StoreClaim,
         won: Won,
-        span: Span,
     ) -> Self {
         Self {
             shared,
@@ -60,7 +57,6 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             transaction,
             claim,
             won,
-            span,
             _called: called,
             result: PhantomData,
         }
@@ -104,14 +100,13 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             transaction,
             claim,
             won,
-            span,
             _called,
             ..
         } = self;
         let result = finish(&shared, &call, transaction, &claim, won, value)
-            .instrument(span.clone())
+            .instrument(call.watch.span())
             .await;
-        conclude(&span, false, &result);
+        call.watch.conclude(&result);
         result
     }
 
@@ -138,13 +133,15 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
             shared,
             call,
             transaction,
-            span,
             _called,
             ..
         } = self;
-        send(shared.store.rollback(transaction)).await?;
-        let result = decline(&shared, &call, outcome).instrument(span.clone()).await;
-        conclude(&span, false, &result);
+        let declining = async {
+            send(shared.store.rollback(transaction)).await?;
+            decline(&shared, &call, outcome).await
+        };
+        let result = declining.instrument(call.watch.span()).await;
+        call.watch.conclude(&result);
         result
     }
 

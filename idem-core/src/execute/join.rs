@@ -123,6 +123,7 @@ async fn claim<S: TransactionalStore>(
     match send(shared.store.claim_in(savepoint, &claim)).await? {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
+            call.watch.claimed(attempt);
             Ok(Ok((claim, Won { generation, attempt })))
         }
         reply => Ok(Err(reply)),

@@ -29,10 +29,11 @@ pub(super) fn unkept(what: &str, source: CodecError) -> Error {
 }
 
 /// Brings a recorded outcome back into the form in which its value is read.
-pub(super) fn open(call: &Prepared, outcome: &Outcome) -> Result<Outcome, Error> {
+pub(super) fn open(call: &Prepared, outcome: Outcome) -> Result<Outcome, Error> {
+    let kind = outcome.kind();
     let opened = call.keeper.open(call.key(), outcome);
     opened.map_err(|source| {
-        let (ended, what) = match outcome.kind() {
+        let (ended, what) = match kind {
             OutcomeKind::Success => ("was executed", "result"),
             OutcomeKind::Declined => ("ended in a final error", "value"),
         };
@@ -53,7 +54,7 @@ impl<S: Store> Idem<S> {
     ///
     /// Kind [`ResultUnavailable`](ErrorKind::ResultUnavailable) when the codec cannot, saying why.
     pub fn open_outcome(&self, key: &IdempotencyKey, outcome: &Outcome) -> Result<Outcome, Error> {
-        let opened = self.shared.settings.keeper().open(key, outcome);
+        let opened = self.shared.settings.keeper().open(key, outcome.clone());
         opened.map_err(|source| {
             let message = format!("the outcome of key {} is not available: {source}", key.short());
             Error::new(ErrorKind::ResultUnavailable, message).with_source(source)

@@ -24,6 +24,7 @@ use crate::codec::Kept;
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::ledger::EntryKind;
+use crate::observe::Conclusion;
 use crate::record::{OwnerToken, Recovery};
 use crate::state::{Reply, Settlement};
 use crate::store::{Completed, Store, StoreClaim};
@@ -83,7 +84,6 @@ pub(crate) async fn claim<S: Store>(
             if let Some(called) = &called {
                 called.runs();
             }
-            tracing::Span::current().record("attempt", attempt);
             let standing = Arc::new(watch::Sender::new(Standing {
                 deadline,
                 refused: false,
@@ -232,9 +232,15 @@ pub(crate) fn fail_later<S: Store>(shared: Arc<Shared<S>>, call: Arc<Prepared>, 
         let token = shared.tracker.token();
         runtime.spawn(async move {
             let _token = token;
-            if let Err(error) = held.attempt.fail(&shared, &call).await {
-                tracing::warn!(key = call.key().short(), error = %error, "an abandoned claim is left to the end of its lease");
-            }
+            call.watch.conclude_as(match held.attempt.fail(&shared, &call).await {
+                // The next attempt may run at once.
+                Ok(Reply::Done) => Conclusion::Failed,
+                Ok(_) => Conclusion::Unknown,
+                Err(error) => {
+                    tracing::warn!(key = call.key().short(), error = %error, "an abandoned claim is left to the end of its lease");
+                    Conclusion::Unknown
+                }
+            });
         });
     }
 }

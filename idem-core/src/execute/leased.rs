@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 use tokio::task::JoinError;
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use super::attempt::{enter, turned_away};
 use super::effect::Effect;
@@ -18,12 +18,13 @@ use super::leased_guard::{Leased, LeasedGuard};
 use super::prepared::Prepared;
 use super::registry::Called;
 use super::retrying::Retrying;
-use super::telemetry::{conclude, point, span};
+use super::telemetry::point;
 use super::tracker::Token;
 use super::{Call, Done, EffectError, Shared, answer, scope};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Idempotent, IdempotentFields, TenantKnown};
 use crate::ledger::LedgerView;
+use crate::observe::Conclusion;
 use crate::record::{Outcome, OutcomeKind, Recovery};
 use crate::state::{Claim, Event, Reply, transition};
 use crate::store::{Completed, Store, View};
@@ -68,12 +69,12 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         let (shared, call) = self.prepare()?;
         call.check_recovery(recovery)?;
         let call = Arc::new(call);
-        let span = span(&call);
-        match acquire(shared, &call, recovery, &span).await? {
+        match acquire(shared, &call, recovery).await? {
             Acquired::Replayed(value) => Ok(Done::Replayed(value)),
             Acquired::Held(held, started) => {
                 started.say();
                 let token = shared.tracker.token();
+                let span = call.watch.span();
                 let work = work(Arc::clone(shared), call, held, effect, token).instrument(span);
                 match tokio::spawn(work).await {
                     Ok(result) => result,
@@ -109,12 +110,11 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         let (shared, call) = self.prepare()?;
         call.check_recovery(recovery)?;
         let call = Arc::new(call);
-        let span = span(&call);
-        match acquire(shared, &call, recovery, &span).await? {
+        match acquire(shared, &call, recovery).await? {
             Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
             Acquired::Held(held, started) => {
                 started.say();
-                Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held, span)))
+                Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held)))
             }
         }
     }
@@ -134,22 +134,31 @@ async fn acquire<S: Store, T: DeserializeOwned>(
     shared: &Arc<Shared<S>>,
     call: &Arc<Prepared>,
     recovery: Recovery,
-    span: &Span,
+) -> Result<Acquired<T>, Error> {
+    let acquired = wait_and_claim(shared, call, recovery).await;
+    match &acquired {
+        Ok(Acquired::Held(held, _)) => call.watch.leased(held.attempt.won.attempt),
+        Ok(Acquired::Replayed(_)) => call.watch.replayed(),
+        Err(error) => call.watch.conclude_as(Conclusion::of_error(error.kind())),
+    }
+    acquired
+}
+
+async fn wait_and_claim<S: Store, T: DeserializeOwned>(
+    shared: &Arc<Shared<S>>,
+    call: &Arc<Prepared>,
+    recovery: Recovery,
 ) -> Result<Acquired<T>, Error> {
     let mut retrying = Retrying::new(call);
     loop {
         let error = match enter(shared, call).await {
             Err(error) => error,
-            Ok(called) => match claim(shared, call, recovery, called, span).await? {
+            Ok(called) => match claim(shared, call, recovery, called).await? {
                 Ok((held, started)) => return Ok(Acquired::Held(held, started)),
-                Err(reply) => {
-                    let result = turned_away(shared, call, reply).await;
-                    conclude(span, retrying.has_waited(), &result);
-                    match result {
-                        Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
-                        Err(error) => error,
-                    }
-                }
+                Err(reply) => match turned_away(shared, call, reply).await {
+                    Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
+                    Err(error) => error,
+                },
             },
         };
         retrying.again(shared, call, error, false).await?;
@@ -173,7 +182,6 @@ async fn claim<S: Store>(
     call: &Arc<Prepared>,
     recovery: Recovery,
     called: Option<Called>,
-    span: &Span,
 ) -> Result<Result<(Held, Started), Reply>, Error> {
     let (answer, answered) = oneshot::channel();
     let token = shared.tracker.token();
@@ -200,7 +208,7 @@ async fn claim<S: Store>(
             }
         }
     };
-    tokio::spawn(task.instrument(span.clone()));
+    tokio::spawn(task.instrument(call.watch.span()));
     match answered.await {
         Ok(Ok(Ok((held, Some(started))))) => Ok(Ok((held, started))),
         Ok(Ok(Err(reply))) => Ok(Err(reply)),
@@ -254,7 +262,7 @@ where
         Ok(Err(error)) => report(&shared, &call, &held, &handle, error.into_verdict()).await,
         Err(join) => report(&shared, &call, &held, &handle, Verdict::Failed(panicked(join).into())).await,
     };
-    conclude(&Span::current(), false, &result);
+    call.watch.conclude(&result);
     result
 }
 

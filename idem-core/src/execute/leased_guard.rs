@@ -4,13 +4,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::AbortHandle;
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use super::effect::Effect;
 use super::lease::{Held, fail_later};
 use super::leased::{report, succeed};
 use super::prepared::Prepared;
-use super::telemetry::conclude;
 use super::tracker::Token;
 use super::{Done, EffectError, Shared};
 use crate::error::{Error, ErrorKind};
@@ -39,13 +38,12 @@ pub struct LeasedGuard<S: Store, T> {
     open: Option<(Arc<Prepared>, Held)>,
     effect: Effect,
     renewing: AbortHandle,
-    span: Span,
     _token: Token,
     result: PhantomData<fn() -> T>,
 }
 
 impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
-    pub(super) fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held, span: Span) -> Self {
+    pub(super) fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held) -> Self {
         let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
         let (effect, token) = (held.effect(), shared.tracker.token());
         Self {
@@ -53,7 +51,6 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
             open: Some((call, held)),
             effect,
             renewing,
-            span,
             _token: token,
             result: PhantomData,
         }
@@ -82,9 +79,9 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
             ));
         };
         let result = succeed(&self.shared, call, held, &self.effect, value)
-            .instrument(self.span.clone())
+            .instrument(call.watch.span())
             .await;
-        conclude(&self.span, false, &result);
+        call.watch.conclude(&result);
         self.open = None;
         result
     }
@@ -106,8 +103,8 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
             ));
         };
         let report = report(&self.shared, call, held, &self.effect, error.into_verdict());
-        let result = report.instrument(self.span.clone()).await;
-        conclude(&self.span, false, &result);
+        let result = report.instrument(call.watch.span()).await;
+        call.watch.conclude(&result);
         self.open = None;
         result
     }

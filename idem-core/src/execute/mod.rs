@@ -21,6 +21,7 @@ mod scope;
 mod settings;
 mod telemetry;
 mod tracker;
+mod watch;
 
 #[cfg(test)]
 mod tests;

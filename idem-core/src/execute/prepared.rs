@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::Shared;
 use super::effect::Effect;
 use super::lease::Attempt;
+use super::watch::Watch;
 use crate::codec::{Keeper, Kept};
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
@@ -27,6 +28,7 @@ pub(crate) struct Prepared {
     pub(crate) wait: Duration,
     pub(crate) retention: Duration,
     pub(crate) keeper: Keeper,
+    pub(crate) watch: Watch,
 }
 
 impl Prepared {

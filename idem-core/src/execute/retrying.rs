@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::prepared::Prepared;
-use crate::clock::{Deadline, random_bytes};
+use crate::clock::{Deadline, Stopwatch, random_bytes};
 use crate::error::{Error, ErrorKind, Retry};
 
 /// How long the orphan of a broken connection, or its COMMIT, may still be on its way in the database.
@@ -26,11 +26,6 @@ impl Retrying {
         }
     }
 
-    /// Whether another attempt was waited for.
-    pub(crate) fn has_waited(&self) -> bool {
-        self.polls > 0
-    }
-
     /// Returns when the next attempt is due, or gives the error back. Nothing is held meanwhile.
     ///
     /// `rerun` tells whether the effect may be called again.
@@ -48,10 +43,10 @@ impl Retrying {
                     return Err(error);
                 }
                 self.polls += 1;
-                shared
-                    .registry
-                    .wait(call.key(), left.min(jittered(10, self.polls, 200)?))
-                    .await;
+                let pause = left.min(jittered(10, self.polls, 200)?);
+                let waiting = Stopwatch::start();
+                shared.registry.wait(call.key(), pause).await;
+                call.watch.waited(waiting.elapsed());
                 Ok(())
             }
             retry @ (Retry::Transaction | Retry::ConnectionLost | Retry::CommitUnknown)

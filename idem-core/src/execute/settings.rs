@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use crate::codec::{Identity, Keeper, OutcomeCodec, Retain};
 use crate::error::{Error, ErrorKind};
+use crate::observe::Observer;
 
 /// Below this a renewal cannot be relied on to arrive in time.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -33,6 +34,7 @@ pub struct Settings {
     pub(crate) max_retries: u32,
     pub(crate) retain: Retain,
     pub(crate) outcome_codec: Arc<dyn OutcomeCodec>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for Settings {
@@ -47,6 +49,7 @@ impl Default for Settings {
             max_retries: 10,
             retain: Retain::Body,
             outcome_codec: Arc::new(Identity),
+            observer: None,
         }
     }
 }
@@ -129,6 +132,13 @@ impl Settings {
     #[must_use]
     pub fn outcome_codec(mut self, codec: Arc<dyn OutcomeCodec>) -> Self {
         self.outcome_codec = codec;
+        self
+    }
+
+    /// Who is told what calls come to. Default: nobody but a subscriber of `tracing`.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 

@@ -8,6 +8,7 @@ use tracing::{Event, Metadata, Subscriber};
 use super::*;
 use crate::error::ErrorKind;
 use crate::key::{Tenant, TenantSource};
+use crate::record::Recovery;
 use crate::store::{MemoryConnection, MemoryStore};
 use crate::testing::Intent;
 
@@ -120,9 +121,36 @@ async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
         .transaction(seven())
         .await
         .expect_err("another payload");
+    let Begun::Execute(guard) = idem
+        .call(&intent.case("guarded"))
+        .begin::<u32>()
+        .await
+        .expect("a claim")
+    else {
+        panic!("nothing is recorded yet");
+    };
+    drop(guard);
+    let fails = async |_: Effect| Err::<u32, _>(EffectError::new("no answer"));
+    let unknown = intent.case("secret-case, too");
+    idem.run(&unknown, Recovery::Hold, fails).await.expect_err("unknown");
+    let Leased::Execute(guard) = idem
+        .call(&intent.case("leased"))
+        .lease::<u32>(Recovery::Hold)
+        .await
+        .expect("a claim")
+    else {
+        panic!("nothing is recorded yet");
+    };
+    drop(guard);
+    idem.drain(Duration::from_secs(10)).await;
     let seen = seen.0.lock().expect("not poisoned").clone();
+    let concluded = seen.iter().filter(|field| field.starts_with("outcome=")).count();
+    assert_eq!(concluded, 6, "each call once: {seen:?}");
     for expected in [
         "outcome=executed",
+        "outcome=failed",
+        "outcome=unknown",
+        "attempt=1",
         "outcome=replayed",
         "outcome=mismatch",
         "action=kit.act",
@@ -131,10 +159,16 @@ async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
         assert!(seen.iter().any(|field| field == expected), "{expected} in {seen:?}");
     }
     assert!(seen.iter().any(|field| *field == format!("key={}", key.short())));
+    for key in seen.iter().filter_map(|field| field.strip_prefix("key=")) {
+        assert!(
+            key.len() == 8 && key.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{key}"
+        );
+    }
     assert!(
         !seen
             .iter()
-            .any(|field| field.contains(key.as_str()) || field.contains("secret-case")),
+            .any(|field| field.contains(&intent.tenant) || field.contains("secret-case")),
         "{seen:?}"
     );
 }

@@ -101,6 +101,11 @@ impl Outcome {
         too_large
     }
 
+    /// Kind, bytes and type tag.
+    pub(crate) fn into_parts(self) -> (OutcomeKind, Option<Vec<u8>>, String) {
+        (self.kind, self.bytes, self.type_tag)
+    }
+
     /// Whether the bytes were not kept by choice.
     pub(crate) fn is_discarded(&self) -> bool {
         self.bytes.is_none() && self.codec == DISCARDED
