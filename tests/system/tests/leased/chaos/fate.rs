@@ -69,7 +69,7 @@ impl Chaos<'_> {
         // So many that the last is killed about when the last wish is answered, and half as many again.
         match dice.below(2 * left) {
             drawn if drawn < 3 * wanted => Fate::IsKilled {
-                stopped: self.counts.doomed.fetch_add(1, Ordering::Relaxed) % 8 == 0,
+                stopped: self.counts.doomed.fetch_add(1, Ordering::Relaxed).is_multiple_of(8),
             },
             drawn if drawn < 4 * wanted.max(1) => Fate::IsStopped,
             _ => Fate::Lives,
