@@ -147,7 +147,11 @@ impl PgStore {
         key: &IdempotencyKey,
         place: Option<&PlaceDigest>,
     ) -> Result<View, Error> {
-        let query = sqlx::query::<Postgres>(self.sql().view.clone())
+        let sql = match place {
+            Some(_) => &self.sql().view,
+            None => &self.sql().view_without_place,
+        };
+        let query = sqlx::query::<Postgres>(sql.clone())
             .bind(key.tenant().as_str())
             .bind(key.as_str())
             .bind(place.map(|place| &place[..]));
@@ -309,7 +313,11 @@ impl TransactionalStore for PgStore {
     }
 
     async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
-        let query = bind::entry(sqlx::query::<Postgres>(self.sql().append.clone()), entry);
+        let sql = match entry.place.is_some() || entry.frees_place {
+            true => &self.sql().append,
+            false => &self.sql().append_without_place,
+        };
+        let query = bind::entry(sqlx::query::<Postgres>(sql.clone()), entry);
         match transaction.as_mut().execute(query).await {
             Ok(_) => Ok(Completed::Done),
             Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => Ok(Completed::PlaceTaken),

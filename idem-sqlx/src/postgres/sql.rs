@@ -10,9 +10,11 @@ pub(super) struct Sql {
     pub(super) claim_without_place: SqlStr,
     pub(super) reclaim: SqlStr,
     pub(super) view: SqlStr,
+    pub(super) view_without_place: SqlStr,
     pub(super) complete: SqlStr,
     pub(super) complete_without_place: SqlStr,
     pub(super) append: SqlStr,
+    pub(super) append_without_place: SqlStr,
     pub(super) hold: SqlStr,
     pub(super) renew: SqlStr,
     pub(super) fail: SqlStr,
@@ -48,10 +50,12 @@ impl Sql {
             claim: fill(CLAIM),
             claim_without_place: fill(&CLAIM.replace("{place_is_free}", "$11::bytea IS NULL")),
             reclaim: fill(RECLAIM),
-            view: fill(VIEW),
+            view: fill(&VIEW.replace("{place}", PLACE)),
+            view_without_place: fill(&VIEW.replace("{place}", NO_PLACE)),
             complete: fill(COMPLETE),
             complete_without_place: fill(&COMPLETE.replace("{values}", VALUES_WITHOUT_PLACE)),
             append: fill(APPEND),
+            append_without_place: fill(&APPEND.replace("{values}", VALUES_WITHOUT_PLACE)),
             hold: fill(HOLD),
             renew: fill(RENEW),
             fail: fill(FAIL),
@@ -149,10 +153,16 @@ LEFT JOIN LATERAL (
     SELECT * FROM {ledger} e
     WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind IN ('executed', 'revoked', 'reopened')
     ORDER BY e.generation DESC, e.seq DESC LIMIT 1) own ON true
-LEFT JOIN LATERAL (
+{place}";
+
+const PLACE: &str = "LEFT JOIN LATERAL (
     SELECT * FROM {ledger} p
     WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.place_generation =
         (SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $3)) place ON true";
+
+/// The same columns without a look: with one, PostgreSQL would plan every call anew, because a plan for the NULL at hand
+/// looks cheaper than one for any place.
+const NO_PLACE: &str = "LEFT JOIN {ledger} place ON $3::bytea IS NOT NULL AND false";
 
 /// The last statement before the commit. Writes three rows or, when the claim of this owner, made in
 /// this transaction if it is a transactional one (`$36`), does not stand, none.
