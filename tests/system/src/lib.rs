@@ -10,7 +10,9 @@ pub mod wire;
 
 mod address;
 mod postgres;
+mod server;
 mod sqlite;
 
 pub use postgres::{Postgres, postgres};
+pub use server::{PrivateServer, Restart, private_server};
 pub use sqlite::{Sqlite, sqlite};

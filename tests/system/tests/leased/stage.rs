@@ -6,7 +6,7 @@ use idem::{
     Done, Effect, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, SqliteStore, Store,
     TransactionalStore, idempotent,
 };
-use idem_system_tests::{Postgres, Sqlite, postgres, sqlite};
+use idem_system_tests::{Postgres, PrivateServer, Restart, Sqlite, postgres, private_server, sqlite};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
@@ -43,11 +43,16 @@ pub struct Receipt {
 }
 
 /// A database of one test.
-pub trait Database: Sized {
+pub trait Database: Sized + Sync {
     type Store: Stage;
 
     fn fresh() -> Self;
     fn address(&self) -> String;
+
+    /// Restarts the server, if this is one that may be. Returns whether it did.
+    fn restart(&self, _how: Restart) -> bool {
+        false
+    }
 }
 
 /// A store, and questions past it.
@@ -94,7 +99,7 @@ pub async fn front<S: Stage>(url: &str, lease: Duration) -> Idem<S> {
     let store = loop {
         match S::try_attach(url).await {
             Ok(store) => break store,
-            Err(error) if tries == 10 => panic!("the database of the test: {error}"),
+            Err(error) if tries == 100 => panic!("the database of the test: {error}"),
             Err(_) => tries += 1,
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -201,6 +206,23 @@ impl Database for Postgres {
 
     fn address(&self) -> String {
         self.url().to_owned()
+    }
+}
+
+impl Database for PrivateServer {
+    type Store = PgStore;
+
+    fn fresh() -> Self {
+        private_server()
+    }
+
+    fn address(&self) -> String {
+        self.url().to_owned()
+    }
+
+    fn restart(&self, how: Restart) -> bool {
+        PrivateServer::restart(self, how);
+        true
     }
 }
 

@@ -1,4 +1,5 @@
-//! Many calls over shared keys from several workers that are killed, stopped and cut off from their database at random.
+//! Many calls over shared keys from several workers that are killed, stopped, stopped and killed, and cut off from their
+//! database at random, while the database itself may crash and start again.
 //!
 //! Each order is asked for twice, at about the same time, and again until its client is told what came of it; a client
 //! whose worker was killed knows nothing and asks again. At the end every order is completed or unknown, what is unknown
@@ -11,6 +12,7 @@
 //! | `IDEM_CHAOS_KILLS` | SIGKILLs per database and mode, at least | 40 |
 //! | `IDEM_CHAOS_SEED` | for the fates of the workers | drawn, and printed |
 
+mod fate;
 mod reckoning;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,12 +22,12 @@ use std::time::{Duration, Instant};
 
 use idem::Recovery;
 use idem_system_tests::process::Child;
-use idem_system_tests::{Postgres, Sqlite, process};
+use idem_system_tests::{Postgres, PrivateServer, Sqlite, process};
 
 use crate::crash::RERUN;
 use crate::downstream::{Downstream, Memory};
 use crate::stage::{Charge, Database, Dice, Stage, front};
-use crate::worker::{Answer, Orders, answer, tell};
+use crate::worker::{Answer, Orders, answer};
 
 /// What is declared, and what the downstream really does.
 struct Mode {
@@ -90,6 +92,21 @@ mod postgres {
     }
 }
 
+/// On a server of its own, which crashes and is restarted in the middle of the work.
+mod postgres_restarted {
+    use super::*;
+
+    #[test]
+    fn with_rerun_and_a_downstream_that_knows_its_keys() {
+        assert_eq!(play::<PrivateServer>(&KNOWS), fate::RESTARTS);
+    }
+
+    #[test]
+    fn with_hold_and_a_downstream_that_knows_nothing() {
+        assert_eq!(play::<PrivateServer>(&HOLD), fate::RESTARTS);
+    }
+}
+
 mod sqlite {
     use super::*;
 
@@ -119,7 +136,8 @@ const FATE: Duration = Duration::from_millis(30);
 /// All connections to PostgreSQL break at least this often.
 const BETWEEN_CUTS: Duration = Duration::from_millis(4000);
 
-fn play<D: Database>(mode: &Mode) {
+/// Returns how often the server was restarted.
+fn play<D: Database>(mode: &Mode) -> u64 {
     let effects = variable("IDEM_CHAOS_EFFECTS").unwrap_or(300);
     let kills = variable("IDEM_CHAOS_KILLS").unwrap_or(40);
     let seed = variable("IDEM_CHAOS_SEED").unwrap_or_else(|| u64::from(std::process::id()) ^ nanoseconds());
@@ -144,6 +162,7 @@ fn play<D: Database>(mode: &Mode) {
             let (chaos, seed) = (&chaos, seed.wrapping_add(number as u64));
             scope.spawn(move || chaos.serve(&mut Dice::new(seed)));
         }
+        scope.spawn(|| chaos.restart(&database));
         scope.spawn(|| process::block_on(chaos.cut::<D::Store>(&mut Dice::new(!seed))));
     });
     let ran = started.elapsed();
@@ -153,6 +172,7 @@ fn play<D: Database>(mode: &Mode) {
         chaos.check(&idem, &downstream, unknown).await;
         chaos.print(on, &downstream, unknown, ran);
     });
+    chaos.counts.restarts.load(Ordering::SeqCst)
 }
 
 /// One client's wish that is to be sent again.
@@ -177,7 +197,12 @@ struct Chaos<'m> {
 #[derive(Default)]
 struct Counts {
     kills: AtomicU64,
+    /// Workers that are to be killed, of which every eighth is stopped before.
+    doomed: AtomicU64,
+    /// Of the kills, those of workers that were stopped.
+    stopped_kills: AtomicU64,
     stops: AtomicU64,
+    restarts: AtomicU64,
     cuts: AtomicU64,
     executed: AtomicU64,
     replayed: AtomicU64,
@@ -187,12 +212,6 @@ struct Counts {
 
 fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
-}
-
-enum Fate {
-    Lives,
-    IsKilled,
-    IsStopped,
 }
 
 impl<'m> Chaos<'m> {
@@ -209,43 +228,6 @@ impl<'m> Chaos<'m> {
             open: AtomicUsize::new(effects * COPIES),
             told: Mutex::default(),
             counts: Counts::default(),
-        }
-    }
-
-    /// A worker and its successors, until all wishes are answered and enough workers were killed.
-    fn serve(&self, dice: &mut Dice) {
-        let mut worker = self.orders.start();
-        while self.open.load(Ordering::SeqCst) > 0 {
-            let batch = self.take();
-            if batch.is_empty() {
-                std::thread::sleep(Duration::from_millis(2));
-                continue;
-            }
-            for &order in &batch {
-                tell(&mut worker, &charge(order), dice.within(DELAY));
-            }
-            match self.fate(dice) {
-                Fate::Lives => {}
-                Fate::IsKilled => {
-                    std::thread::sleep(dice.within(FATE));
-                    assert!(worker.kill().was_killed());
-                    add(&self.counts.kills);
-                    // Whatever it has said, nobody has heard it.
-                    batch.iter().for_each(|order| self.again(*order, dice));
-                    worker = self.orders.start();
-                    continue;
-                }
-                Fate::IsStopped => {
-                    std::thread::sleep(dice.within(FATE));
-                    worker.pause();
-                    std::thread::sleep(dice.within(LONGEST_STOP));
-                    worker.resume();
-                    add(&self.counts.stops);
-                }
-            }
-            for _ in &batch {
-                self.hear(&mut worker, dice);
-            }
         }
     }
 
@@ -280,19 +262,6 @@ impl<'m> Chaos<'m> {
             }
         }
         batch
-    }
-
-    fn fate(&self, dice: &mut Dice) -> Fate {
-        let left = self.open.load(Ordering::SeqCst).max(1) as u64 / self.mode.batch as u64 + 1;
-        let wanted = self
-            .kills_wanted
-            .saturating_sub(self.counts.kills.load(Ordering::SeqCst));
-        // So many that the last is killed about when the last wish is answered, and half as many again.
-        match dice.below(2 * left) {
-            drawn if drawn < 3 * wanted => Fate::IsKilled,
-            drawn if drawn < 4 * wanted.max(1) => Fate::IsStopped,
-            _ => Fate::Lives,
-        }
     }
 
     fn again(&self, order: usize, dice: &mut Dice) {

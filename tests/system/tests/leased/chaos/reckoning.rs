@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use idem::{Done, ErrorKind, Idem, Recovery};
 
-use super::{Chaos, charge};
+use super::{Chaos, WORKERS, charge};
 use crate::downstream::{Downstream, Memory};
 use crate::stage::{
     COMPLETED, Charge, EXECUTED, HELD, RECORDS, Receipt, Stage, ask, ask_until_answered, downstream_key, resolve,
@@ -109,7 +109,14 @@ impl Chaos<'_> {
         let kills = self.counts.kills.load(Ordering::SeqCst);
         match self.mode.memory {
             Memory::Always => assert_eq!(unknown, 0, "a rerun finds out"),
-            Memory::Never => assert!(unknown <= kills, "{unknown} unknown outcomes of {kills} kills"),
+            Memory::Never => {
+                let restarts = self.counts.restarts.load(Ordering::SeqCst);
+                let most = kills + restarts * (WORKERS * self.mode.batch) as u64;
+                assert!(
+                    unknown <= most,
+                    "{unknown} unknown outcomes of {kills} kills and {restarts} restarts"
+                );
+            }
             Memory::For(_) => {}
         }
         let store = idem.store();
@@ -122,6 +129,12 @@ impl Chaos<'_> {
             "records with attempts that were never intended"
         );
         assert!(kills >= self.kills_wanted, "{kills} kills of {}", self.kills_wanted);
+        for (what, count) in [
+            ("stopped and continued", &self.counts.stops),
+            ("stopped and killed", &self.counts.stopped_kills),
+        ] {
+            assert!(count.load(Ordering::SeqCst) > 0, "no worker was {what}");
+        }
 
         // What stands is never replayed to another request.
         for order in (0..self.effects).step_by(self.effects.div_ceil(20)) {
@@ -142,13 +155,15 @@ impl Chaos<'_> {
         let count = |count: &AtomicU64| count.load(Ordering::SeqCst);
         let (counts, total) = (&self.counts, downstream.total());
         eprintln!(
-            "{on}, {}: {} effects in {ran:.1?}; {} kills, {} stops, {} cuts; answers: {} executed, {} replayed, {} unknown, {} to come again; \
+            "{on}, {}: {} effects in {ran:.1?}; {} kills ({} of stopped workers), {} stops, {} cuts, {} restarts; answers: {} executed, {} replayed, {} unknown, {} to come again; \
              downstream: {} requests, {} charges; {unknown} unknown in the end, all resolved",
             self.mode.name,
             self.effects,
             count(&counts.kills),
+            count(&counts.stopped_kills),
             count(&counts.stops),
             count(&counts.cuts),
+            count(&counts.restarts),
             count(&counts.executed),
             count(&counts.replayed),
             count(&counts.unknown),
