@@ -4,6 +4,7 @@
 mod cancel;
 mod cancelled_join;
 mod cases;
+mod chaos;
 mod codec;
 mod commit;
 mod conformance;
