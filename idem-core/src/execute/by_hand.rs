@@ -8,8 +8,8 @@
 use serde::Serialize;
 
 use super::keeping::unkept;
-use super::prepared::check_text;
-use super::{Idem, Shared, send};
+use super::prepared::{LONGEST_TEXT, check_text};
+use super::{Idem, Shared, scope, send};
 use crate::canonical::{self, Mode};
 use crate::codec::{Keeper, Kept, Retain};
 use crate::error::{Error, ErrorKind, Retry};
@@ -39,9 +39,6 @@ pub struct ByHand<'a, S> {
     reason: String,
     retain: Retain,
 }
-
-/// In bytes.
-const LONGEST_TEXT: usize = 1024;
 
 impl<S: Store> Idem<S> {
     /// Begins a change by hand. `actor` is who makes it, a person or the reconciliation that asked the
@@ -124,7 +121,7 @@ impl<S: Store> ByHand<'_, S> {
     ///
     /// # Errors
     ///
-    /// Kind [`Misuse`](ErrorKind::Misuse) when no effect stands under the key, else as [`resolve`](Self::resolve).
+    /// Kind [`Misuse`](ErrorKind::Misuse) when no effect stands under the key or when it is called inside an effect, else as [`resolve`](Self::resolve).
     ///
     /// # Cancel safety
     ///
@@ -154,6 +151,7 @@ impl<S: Store> ByHand<'_, S> {
     }
 
     async fn take(self, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
+        scope::check_by_hand()?;
         self.check()?;
         let mut tries = 0;
         loop {
@@ -223,6 +221,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
     }
 
     async fn take_in(self, connection: &mut S::Connection, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
+        scope::check_not_inside(key)?;
         self.check()?;
         let store = &self.shared.store;
         let mut savepoint = send(store.nest(connection)).await?;
@@ -252,7 +251,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
 }
 
 impl<S> ByHand<'_, S> {
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         for (what, text) in [("actor", &self.actor), ("reason", &self.reason)] {
             if text.trim().is_empty() {
                 let message =

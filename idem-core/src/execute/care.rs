@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Idem, Resolution};
+use super::{Idem, Resolution, scope};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
 use crate::ledger::Entry;
@@ -139,6 +139,9 @@ impl<S: Store> Idem<S> {
         F: AsyncFnMut(&Stuck) -> Result<Option<Resolution<Value>>, E>,
         E: std::fmt::Display,
     {
+        let by_hand = || self.by_hand(actor, "reconciled with the downstream");
+        scope::check_by_hand()?;
+        by_hand().check()?;
         let mut reconciled = Reconciled::default();
         for stuck in self.stuck(older_than, limit).await? {
             if stuck.state == StuckState::Running {
@@ -157,14 +160,10 @@ impl<S: Store> Idem<S> {
                     continue;
                 }
             };
-            let resolved = self
-                .by_hand(actor, "reconciled with the downstream")
-                .resolve(&stuck.key, stuck.attempt, resolution)
-                .await;
-            match resolved {
+            match by_hand().resolve(&stuck.key, stuck.attempt, resolution).await {
                 Ok(()) => reconciled.resolved += 1,
                 // It changed while the downstream was asked; whatever stands now is looked at in the next run.
-                Err(error) if error.kind() == crate::ErrorKind::Misuse && !actor.trim().is_empty() => {
+                Err(error) if error.kind() == crate::ErrorKind::Misuse => {
                     tracing::warn!(key = stuck.key.short(), error = %error, "what the downstream said was not recorded");
                     reconciled.left += 1;
                 }

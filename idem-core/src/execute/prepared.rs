@@ -17,7 +17,7 @@ const LONGEST_RETENTION: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 6
 
 /// In bytes. The ledger's indexes hold both beside a tenant and a moment, and PostgreSQL's take 2700.
 const LONGEST_ACTION: usize = 255;
-const LONGEST_TEXT: usize = 1024;
+pub(crate) const LONGEST_TEXT: usize = 1024;
 
 /// One call with everything derived from its input.
 pub(crate) struct Prepared {

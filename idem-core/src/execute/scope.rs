@@ -14,9 +14,22 @@ pub(crate) async fn inside<F: Future>(key: &IdempotencyKey, body: F) -> F::Outpu
     INSIDE.scope(keys, body).await
 }
 
+fn is_inside() -> bool {
+    INSIDE.try_with(|keys| !keys.is_empty()).unwrap_or(false)
+}
+
+/// Refuses a change by hand that would commit apart from the effect that it is made in.
+pub(crate) fn check_by_hand() -> Result<(), Error> {
+    if is_inside() {
+        let message = "a change by hand inside an effect would commit apart from it; use the function that ends in `_in` on the effect's own transaction, or make the change before or after the effect";
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
+}
+
 /// Refuses a call that would open a second transaction inside an effect.
 pub(crate) fn check_outside() -> Result<(), Error> {
-    if INSIDE.try_with(|keys| !keys.is_empty()).unwrap_or(false) {
+    if is_inside() {
         let message = "a second call inside an effect would commit apart from it; use `.join(tx, ..)` on the effect's own transaction; where the effect has none (`run`, `lease`), make the other call before or after it";
         return Err(Error::new(ErrorKind::Misuse, message));
     }

@@ -209,6 +209,11 @@ async fn in_a_transaction<S: TransactionalStore + Clone>(kit: &Kit<S>) {
                 .expect_err("another generation");
             assert_eq!(told.kind(), ErrorKind::Misuse);
             by_hand().reopen_in(connection, &key, 1).await?;
+            // On a connection of its own it would commit apart from the effect.
+            let told = by_hand().revoke(&key).await.expect_err("inside an effect");
+            assert!(told.to_string().contains("`_in`"), "{told}");
+            let own = by_hand().revoke_in(connection, &kit.key(&undo)).await;
+            assert_eq!(own.expect_err("it asks for itself").kind(), ErrorKind::Misuse);
             if commits {
                 Ok(1)
             } else {
@@ -280,6 +285,11 @@ async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         listed.iter().all(|stuck| stuck.action.as_deref() == Some("kit.act")),
         "{listed:?}"
     );
+    let nobody = async |_: &crate::Stuck| -> Result<Option<Resolution<serde_json::Value>>, String> {
+        panic!("the downstream is not asked in nobody's name")
+    };
+    let told = kit.idem.reconcile(std::time::Duration::ZERO, 10_000, " ", nobody).await;
+    assert_eq!(told.expect_err("no actor").kind(), ErrorKind::Misuse);
     let hook = async |stuck: &crate::Stuck| match keys.iter().position(|key| *key == stuck.key) {
         Some(0) => Ok(Some(Resolution::Happened(serde_json::json!(7)))),
         Some(1) => Ok(Some(Resolution::DidNotHappen)),
