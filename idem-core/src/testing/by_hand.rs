@@ -1,10 +1,12 @@
 //! What people do to records: resolve, revoke, reopen.
 
+use std::time::Duration;
+
 use super::expiry::{retention, wait_for_expiry};
 use super::leased::{Answer, Downstream, RERUN, run_one};
 use super::{Effect, Intent, Kit, kind};
 use crate::error::{Error, ErrorKind};
-use crate::execute::{Done, EffectError, Resolution};
+use crate::execute::{Done, EffectError, Resolution, Settings};
 use crate::ledger::EntryKind;
 use crate::record::Recovery;
 use crate::state::Status;
@@ -33,6 +35,11 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     .await;
     kit.case("a verdict on an earlier attempt changes nothing", stale_verdict(kit))
         .await;
+    kit.case(
+        "a verdict names its attempt by number and moment",
+        verdict_by_half_a_name(kit),
+    )
+    .await;
     kit.case(
         "what is done by hand in a transaction stands or falls with it",
         in_a_transaction(kit),
@@ -132,9 +139,10 @@ async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         assert_eq!(kind(other), ErrorKind::Mismatch);
         let early = refusal(reopen(kit, &intent, 2).await);
         assert!(early.contains("another generation"), "{early}");
-        reopen(kit, &intent, 1)
+        reopen(&brief(kit), &intent, 1)
             .await
             .expect("the ledger says that it was revoked");
+        forgotten().await;
         refusal(reopen(kit, &intent, 1).await);
         let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
         assert_eq!(kind(other), ErrorKind::Mismatch, "it is bound to its request");
@@ -167,6 +175,46 @@ async fn places<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         assert_eq!(kind(have(&second.case("third")).await), ErrorKind::AlreadyExecuted);
     }
     kit.ran();
+}
+
+/// What is settled through it is soon forgotten.
+fn brief<S: TransactionalStore + Clone>(kit: &Kit<S>) -> Kit<S> {
+    kit.with(Settings::default().lease(BRIEF).retention(BRIEF))
+}
+
+const BRIEF: Duration = Duration::from_millis(10);
+
+/// Attempts of one record have their first moment in common, and numbers are counted anew when a record is forgotten:
+/// each has to be compared.
+async fn verdict_by_half_a_name<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let refused = async |intent: &Intent, attempt| {
+        let by_hand = kit.idem.by_hand("bob", "looked into the first attempt");
+        let key = kit.key(intent);
+        let told = refusal(by_hand.resolve(&key, attempt, Resolution::<u32>::DidNotHappen).await);
+        assert!(told.contains("another attempt has begun"), "{told}");
+    };
+    let attempt = async |intent: &Intent| kit.view(intent).await.record.expect("a record").attempt_id();
+    let downstream = Downstream::default();
+
+    let taken_over = Intent::new("taken over");
+    let silent = async |intent: &Intent, recovery| {
+        let silent = run_one(kit, intent, recovery, &downstream, Answer::Silence).await;
+        assert!(silent.is_err(), "{silent:?}");
+        attempt(intent).await
+    };
+    let first = silent(&taken_over, RERUN).await;
+    let second = silent(&taken_over, RERUN).await;
+    assert_eq!((first.since, first.attempt + 1), (second.since, second.attempt));
+    refused(&taken_over, first).await;
+
+    let forgotten = Intent::new("forgotten");
+    let first = silent(&forgotten, Recovery::Hold).await;
+    let resolved = brief(kit).resolve(&forgotten, Resolution::<u32>::DidNotHappen).await;
+    resolved.expect("its outcome was unknown");
+    tokio::time::sleep(4 * BRIEF).await;
+    let second = silent(&forgotten, Recovery::Hold).await;
+    assert_eq!((first.generation, first.attempt), (second.generation, second.attempt));
+    refused(&forgotten, first).await;
 }
 
 /// Somebody looks into the first attempt for so long that the second is unknown, too.
@@ -275,7 +323,7 @@ async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
             .collect::<Vec<_>>()
     };
     assert!(mine(super::leased::HOUR).await.is_empty(), "none is that old");
-    let listed = mine(std::time::Duration::ZERO).await;
+    let listed = mine(Duration::ZERO).await;
     assert_eq!(listed.len(), 4);
     assert!(
         listed.iter().all(|stuck| stuck.state == crate::StuckState::Unknown),
@@ -288,7 +336,7 @@ async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let nobody = async |_: &crate::Stuck| -> Result<Option<Resolution<serde_json::Value>>, String> {
         panic!("the downstream is not asked in nobody's name")
     };
-    let told = kit.idem.reconcile(std::time::Duration::ZERO, 10_000, " ", nobody).await;
+    let told = kit.idem.reconcile(Duration::ZERO, 10_000, " ", nobody).await;
     assert_eq!(told.expect_err("no actor").kind(), ErrorKind::Misuse);
     let hook = async |stuck: &crate::Stuck| match keys.iter().position(|key| *key == stuck.key) {
         Some(0) => Ok(Some(Resolution::Happened(serde_json::json!(7)))),
@@ -296,7 +344,7 @@ async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         Some(2) => Err("the downstream is down"),
         _ => Ok(None),
     };
-    let zero = std::time::Duration::ZERO;
+    let zero = Duration::ZERO;
     let told = kit
         .idem
         .reconcile(zero, 10_000, "reconciliation", hook)
