@@ -89,7 +89,8 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
             retention,
             ..
         }) => Ok(reopen(
-            record.filter(live),
+            record,
+            live,
             ledger,
             expected_generation,
             owner,
@@ -296,6 +297,7 @@ fn happened(record: &Record) -> bool {
 
 fn reopen(
     record: Option<Record>,
+    live: impl Fn(&Record) -> bool,
     ledger: &LedgerView,
     expected_generation: u32,
     owner: OwnerToken,
@@ -308,7 +310,8 @@ fn reopen(
         // This very reopening was sent before; its token is new.
         return (record, Reply::Done);
     }
-    let revoked = match (&record, &ledger.own) {
+    let current = record.as_ref().filter(|record| live(record));
+    let revoked = match (current, &ledger.own) {
         (Some(record), _) => {
             (record.status == Status::Revoked).then(|| (record.generation, record.fingerprint.clone()))
         }
@@ -337,7 +340,7 @@ fn reopen(
     let reopened = Record {
         fingerprint,
         status: Status::Failed,
-        mode: record.as_ref().map_or(Mode::Transactional, |record| record.mode),
+        mode: current.map_or(Mode::Transactional, |record| record.mode),
         recovery: None,
         owner,
         lease_until: None,
