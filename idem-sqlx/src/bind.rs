@@ -135,9 +135,9 @@ fn outcome<'q, DB: Binds>(query: Bound<'q, DB>, outcome: Option<&Outcome>) -> Bo
     DB::text(query, outcome.map(Outcome::codec))
 }
 
-/// `$1` tenant, `$2` key, `$3` owner, of a revocation its generation; then `$4` lease or retention in milliseconds; of a
+/// `$1` tenant, `$2` key, `$3` owner; then `$4` lease or retention in milliseconds; of a
 /// resolution `$5` outcome kind, `$6` outcome, `$7` its type, `$8` its codec, `$9` generation, `$10` attempt, `$11` its moment; of a
-/// reopening `$5` the generation that was seen, `$6` place.
+/// revocation or reopening `$5` the generation that was seen; of a reopening `$6` place.
 pub(crate) fn settlement<'q, DB: Binds>(
     query: Bound<'q, DB>,
     key: &IdempotencyKey,
@@ -161,8 +161,13 @@ pub(crate) fn settlement<'q, DB: Binds>(
             let query = DB::int(DB::int(query, attempt.generation.into()), attempt.attempt.into());
             DB::int(query, attempt.since.as_millis())
         }
-        Settlement::Revoke { generation, retention } => {
-            DB::int(DB::int(query, (*generation).into()), millis(*retention))
+        Settlement::Revoke {
+            expected_generation,
+            owner,
+            retention,
+        } => {
+            let query = DB::int(DB::bytes(query, Some(owner.as_bytes())), millis(*retention));
+            DB::int(query, (*expected_generation).into())
         }
         Settlement::Reopen {
             expected_generation,

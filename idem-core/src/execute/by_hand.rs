@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::keeping::unkept;
-use super::prepared::{LONGEST_TEXT, check_text};
+use super::prepared::{LONGEST_TEXT, text_fault};
 use super::{Idem, Shared, scope, send};
 use crate::canonical::{self, Mode};
 use crate::codec::{Keeper, Kept, Retain};
@@ -42,7 +42,7 @@ pub struct ByHand<'a, S> {
 
 impl<S: Store> Idem<S> {
     /// Begins a change by hand. `actor` is who makes it, a person or the reconciliation that asked the
-    /// downstream; `reason` is why. Neither may be empty; 1024 bytes at most each.
+    /// downstream; `reason` is why. Neither may be empty or contain U+0000; 1024 bytes at most each.
     ///
     /// # Examples
     ///
@@ -51,7 +51,7 @@ impl<S: Store> Idem<S> {
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let idem = Idem::new(MemoryStore::new());
     /// let key: IdempotencyKey = "dk_acme_44136fa355b3678a1146ad16f7e8649e94fb4fc2".parse()?;
-    /// let error = idem.by_hand("ada", "refunded to the wrong card").revoke(&key).await.unwrap_err();
+    /// let error = idem.by_hand("ada", "refunded to the wrong card").revoke(&key, 1).await.unwrap_err();
     /// assert!(error.to_string().contains("the ledger holds no effect of this key"));
     /// # Ok(())
     /// # }
@@ -95,7 +95,9 @@ impl<S: Store> ByHand<'_, S> {
     ///
     /// `attempt` is the one that was looked into, as [`Idem::stuck`] and [`Idem::peek`] tell it: if another has begun since,
     /// nothing changes. The owner of the attempt is fenced out; what it may still report changes nothing. Before you say
-    /// that nothing happened, make sure that its call cannot be on its way any more.
+    /// that nothing happened, make sure that its call cannot be on its way any more. The value of
+    /// [`Happened`](Resolution::Happened) has to be the call's own result type: repeats that cannot read it are told that
+    /// the result is unavailable, and it stays.
     ///
     /// # Errors
     ///
@@ -116,18 +118,22 @@ impl<S: Store> ByHand<'_, S> {
         self.take(key, step).await
     }
 
-    /// Says that an effect was undone. Repeats are refused from then on, with the original result at hand; its
-    /// `once_per` place is free. Works through the ledger when the record is gone.
+    /// Says that an effect was undone. Repeats are refused from then on, with the original result at hand if it is still
+    /// kept; its `once_per` place is free. Works through the ledger when the record is gone.
+    ///
+    /// `expected_generation` is the one that was looked at, 1 unless the effect was reopened. Of two people who revoke the
+    /// same effect one does; the other is refused, so that an undo that commits with it is done once.
     ///
     /// # Errors
     ///
-    /// Kind [`Misuse`](ErrorKind::Misuse) when no effect stands under the key or when it is called inside an effect, else as [`resolve`](Self::resolve).
+    /// Kind [`Misuse`](ErrorKind::Misuse) when no effect stands under the key in that generation or when it is called inside an effect, else as [`resolve`](Self::resolve).
     ///
     /// # Cancel safety
     ///
     /// The step takes effect or not.
-    pub async fn revoke(self, key: &IdempotencyKey) -> Result<(), Error> {
-        self.take(key, Step::Revoke).await
+    pub async fn revoke(self, key: &IdempotencyKey, expected_generation: u32) -> Result<(), Error> {
+        let step = Step::revoke(expected_generation)?;
+        self.take(key, step).await
     }
 
     /// Lets a revoked effect happen once more, in the next generation, with another downstream key and row id. The
@@ -197,8 +203,14 @@ impl<S: TransactionalStore> ByHand<'_, S> {
     /// # Cancel safety
     ///
     /// A future that is dropped has to be followed by the roll-back of the transaction.
-    pub async fn revoke_in(self, connection: &mut S::Connection, key: &IdempotencyKey) -> Result<(), Error> {
-        self.take_in(connection, key, Step::Revoke).await
+    pub async fn revoke_in(
+        self,
+        connection: &mut S::Connection,
+        key: &IdempotencyKey,
+        expected_generation: u32,
+    ) -> Result<(), Error> {
+        let step = Step::revoke(expected_generation)?;
+        self.take_in(connection, key, step).await
     }
 
     /// As [`reopen`](Self::reopen), on an open transaction of the caller's.
@@ -258,7 +270,9 @@ impl<S> ByHand<'_, S> {
                     format!("a change by hand needs the {what}; nothing was changed. Say who makes it and why");
                 return Err(Error::new(ErrorKind::Misuse, message));
             }
-            check_text(what, Some(text), LONGEST_TEXT)?;
+            if let Some(fault) = text_fault(what, Some(text), LONGEST_TEXT) {
+                return Err(Error::new(ErrorKind::Misuse, format!("{fault}; nothing was changed")));
+            }
         }
         Ok(())
     }
@@ -303,13 +317,10 @@ impl<S> ByHand<'_, S> {
         let View { record, ledger, now } = view;
         let live = record.as_ref().filter(|record| !record.is_expired(now));
         let standing = ledger.own.as_ref();
-        let generation = live
-            .map(|record| record.generation)
-            .or(standing.map(|standing| standing.entry.generation));
         let fingerprint = live
             .map(|record| &record.fingerprint)
             .or(standing.map(|standing| &standing.fingerprint));
-        let (Some(generation), Some(fingerprint)) = (generation, fingerprint) else {
+        let Some(fingerprint) = fingerprint else {
             return Err(nothing(
                 step.verb(),
                 "the ledger holds no effect of this key, and there is no record of it",
@@ -354,11 +365,18 @@ impl<S> ByHand<'_, S> {
                     entries,
                 }
             }
-            Step::Revoke => {
-                let mut revoked = entry(EntryKind::Revoked, generation, attempt)?;
+            Step::Revoke {
+                expected_generation,
+                owner,
+            } => {
+                let mut revoked = entry(EntryKind::Revoked, *expected_generation, attempt)?;
                 revoked.frees_place = true;
                 Plan {
-                    event: Settlement::Revoke { generation, retention },
+                    event: Settlement::Revoke {
+                        expected_generation: *expected_generation,
+                        owner: *owner,
+                        retention,
+                    },
                     entries: vec![revoked],
                 }
             }
@@ -419,7 +437,10 @@ enum Step {
         outcome: Option<Kept>,
         owner: OwnerToken,
     },
-    Revoke,
+    Revoke {
+        expected_generation: u32,
+        owner: OwnerToken,
+    },
     Reopen {
         expected_generation: u32,
         owner: OwnerToken,
@@ -432,6 +453,13 @@ struct Plan {
 }
 
 impl Step {
+    fn revoke(expected_generation: u32) -> Result<Self, Error> {
+        Ok(Self::Revoke {
+            expected_generation,
+            owner: OwnerToken::random()?,
+        })
+    }
+
     fn reopen(expected_generation: u32) -> Result<Self, Error> {
         Ok(Self::Reopen {
             expected_generation,
@@ -442,7 +470,7 @@ impl Step {
     fn verb(&self) -> &'static str {
         match self {
             Self::Resolve { .. } => "resolved",
-            Self::Revoke => "revoked",
+            Self::Revoke { .. } => "revoked",
             Self::Reopen { .. } => "reopened",
         }
     }

@@ -180,13 +180,14 @@ impl<S: Store> Idem<S> {
     ///
     /// # Errors
     ///
-    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when `batch` is zero, else [`Store`](crate::ErrorKind::Store); what was removed
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when `batch` is zero or inside an effect, else [`Store`](crate::ErrorKind::Store); what was removed
     /// before stays removed.
     ///
     /// # Cancel safety
     ///
     /// The batch under way is removed or not.
     pub async fn purge_expired(&self, batch: u32) -> Result<u64, Error> {
+        scope::check_purge()?;
         if batch == 0 {
             return Err(Error::new(
                 crate::ErrorKind::Misuse,

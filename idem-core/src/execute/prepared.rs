@@ -220,18 +220,23 @@ impl Prepared {
     }
 }
 
-pub(crate) fn check_text(what: &str, text: Option<&str>, longest: usize) -> Result<(), Error> {
+fn check_text(what: &str, text: Option<&str>, longest: usize) -> Result<(), Error> {
+    match text_fault(what, text, longest) {
+        Some(fault) => Err(Error::new(ErrorKind::InvalidKey, format!("{fault}; nothing was run"))),
+        None => Ok(()),
+    }
+}
+
+/// Why the ledger cannot keep a text, and what to do.
+pub(crate) fn text_fault(what: &str, text: Option<&str>, longest: usize) -> Option<String> {
     let length = text.map_or(0, str::len);
-    let message = if length > longest {
-        format!(
-            "the {what} is {length} bytes long, and the ledger takes {longest}; nothing was run. Shorten it, or use a digest of it"
-        )
-    } else if text.is_some_and(|text| text.contains('\0')) {
-        format!("the {what} contains U+0000, which databases do not keep in text; nothing was run. Remove it")
-    } else {
-        return Ok(());
-    };
-    Err(Error::new(ErrorKind::InvalidKey, message))
+    if length > longest {
+        return Some(format!(
+            "the {what} is {length} bytes long, and the ledger takes {longest}: shorten it, or use a digest of it"
+        ));
+    }
+    text.is_some_and(|text| text.contains('\0'))
+        .then(|| format!("the {what} contains U+0000, which databases do not keep in text: remove it"))
 }
 
 /// Where in the life of its record a claim was won.

@@ -27,6 +27,15 @@ pub(crate) fn check_by_hand() -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses a purge that would wait for the effect that it is made in.
+pub(crate) fn check_purge() -> Result<(), Error> {
+    if is_inside() {
+        let message = "a purge inside an effect may wait for the effect itself; run it in a task of its own";
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
+}
+
 /// Refuses a call that would open a second transaction inside an effect.
 pub(crate) fn check_outside() -> Result<(), Error> {
     if is_inside() {

@@ -74,8 +74,10 @@ pub enum Settlement {
     },
     /// An effect that happened was undone.
     Revoke {
-        /// The generation that was undone.
-        generation: u32,
+        /// The generation that the caller saw and has undone.
+        expected_generation: u32,
+        /// A new token, by which this very revocation is known when it is sent again.
+        owner: OwnerToken,
         /// How long the revoked record is kept, from now on.
         retention: Duration,
     },

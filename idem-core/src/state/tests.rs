@@ -125,7 +125,8 @@ const FIRST: AttemptId = AttemptId {
 
 fn revoke(generation: u32) -> Event {
     Event::Settle(Settlement::Revoke {
-        generation,
+        expected_generation: generation,
+        owner: owner(7),
         retention: HOUR,
     })
 }

@@ -80,9 +80,19 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
             owner,
             retention,
         }) => Ok(resolve(record, attempt, outcome, owner, now, now.after(retention))),
-        Event::Settle(Settlement::Revoke { generation, retention }) => {
-            Ok(revoke(record, live, ledger, generation, now.after(retention)))
-        }
+        Event::Settle(Settlement::Revoke {
+            expected_generation,
+            owner,
+            retention,
+        }) => Ok(revoke(
+            record,
+            live,
+            ledger,
+            expected_generation,
+            owner,
+            now,
+            now.after(retention),
+        )),
         Event::Settle(Settlement::Reopen {
             expected_generation,
             owner,
@@ -229,11 +239,15 @@ fn resolve(
     if record.attempt_id() != about {
         return (
             Some(record),
-            Reply::Refused("another attempt has begun since; look into that one"),
+            Reply::Refused("another attempt stands than the one that was named; look into that one"),
         );
     }
     if !unknown {
-        return (Some(record), Reply::Refused("the outcome of this key is not unknown"));
+        let why = match record.status {
+            Status::InFlight => "the attempt still runs, or its lease has not ended",
+            _ => "the outcome of this key is not unknown",
+        };
+        return (Some(record), Reply::Refused(why));
     }
     record.owner = owner;
     match outcome {
@@ -245,47 +259,74 @@ fn resolve(
 
 fn revoke(
     record: Option<Record>,
-    live: impl FnOnce(&Record) -> bool,
+    live: impl Fn(&Record) -> bool,
     ledger: &LedgerView,
-    generation: u32,
+    expected_generation: u32,
+    owner: OwnerToken,
+    now: Timestamp,
     expires_at: Timestamp,
 ) -> (Option<Record>, Reply) {
-    const NOTHING: Reply = Reply::Refused("only an effect that happened can be revoked");
-    const ANOTHER: Reply = Reply::Refused("the effect of another generation stands");
+    let refused = |record, why| (record, Reply::Refused(why));
     match record {
+        // This very revocation was sent before; its token is new.
+        Some(record) if record.status == Status::Revoked && record.owner == owner => (Some(record), Reply::Done),
         // Also where it has expired: a clock that goes back would bring it to life again.
         Some(mut record)
-            if record.status == Status::Completed && record.generation == generation && happened(&record) =>
+            if record.status == Status::Completed && record.generation == expected_generation && happened(&record) =>
         {
             record.status = Status::Revoked;
+            record.owner = owner;
             record.expires_at = Some(expires_at);
             (Some(record), Reply::Done)
         }
-        Some(record) if record.status == Status::Revoked && record.generation == generation => {
-            (Some(record), Reply::Done)
-        }
         Some(record) if live(&record) => {
-            let reply = match record.status {
-                Status::Completed | Status::Revoked if record.generation != generation => ANOTHER,
-                _ => NOTHING,
+            let why = match record.status {
+                Status::Revoked => REVOKED,
+                Status::Completed if happened(&record) => ANOTHER_GENERATION,
+                _ => "only an effect that happened can be revoked",
             };
-            (Some(record), reply)
+            refused(Some(record), why)
         }
-        // The record is gone or counts as absent: the ledger alone is changed.
+        // The record is gone or counts as absent: the ledger tells what happened, and one is made of it.
         record => match &ledger.own {
             Some(Standing {
-                kind: EntryKind::Executed | EntryKind::Revoked,
+                kind: EntryKind::Executed,
                 entry,
-                ..
-            }) if entry.generation == generation => (record, Reply::Done),
-            Some(Standing {
-                kind: EntryKind::Executed | EntryKind::Revoked,
-                ..
-            }) => (record, ANOTHER),
-            _ => (record, Reply::Refused("the ledger holds no effect of this key")),
+                fingerprint,
+            }) if entry.generation == expected_generation => {
+                let revoked = Record {
+                    fingerprint: fingerprint.clone(),
+                    status: Status::Revoked,
+                    mode: Mode::Transactional,
+                    recovery: None,
+                    owner,
+                    lease_until: None,
+                    attempt: 0,
+                    generation: expected_generation,
+                    step_id: None,
+                    run_id: None,
+                    outcome: None,
+                    created_at: now,
+                    completed_at: None,
+                    expires_at: Some(expires_at),
+                };
+                (Some(revoked), Reply::Done)
+            }
+            Some(Standing { kind, .. }) => {
+                let why = match kind {
+                    EntryKind::Executed => ANOTHER_GENERATION,
+                    EntryKind::Revoked => REVOKED,
+                    _ => "the effect was reopened and has not happened since",
+                };
+                refused(record, why)
+            }
+            None => refused(record, "the ledger holds no effect of this key"),
         },
     }
 }
+
+const REVOKED: &str = "the effect is revoked already";
+const ANOTHER_GENERATION: &str = "the effect stands in another generation than expected; look at that one";
 
 /// A final error is an outcome too, but nothing was done that could be undone.
 fn happened(record: &Record) -> bool {
@@ -331,7 +372,7 @@ fn reopen(
     if generation != expected_generation {
         return (
             record,
-            Reply::Refused("the effect was reopened in another generation than expected"),
+            Reply::Refused("the effect is revoked in another generation than expected"),
         );
     }
     if let Some(holder) = &ledger.place {

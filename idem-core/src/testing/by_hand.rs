@@ -45,13 +45,15 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         in_a_transaction(kit),
     )
     .await;
-    kit.case("of two who reopen one does", reopened_at_once(kit)).await;
+    kit.case("of many who revoke or reopen one does", reopened_at_once(kit))
+        .await;
     kit.case("stuck effects are listed and reconciled", reconciled(kit))
         .await;
 }
 
-async fn revoke<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent) -> Result<(), Error> {
-    kit.idem.by_hand("ada", "the wrong case").revoke(&kit.key(intent)).await
+async fn revoke<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, expected: u32) -> Result<(), Error> {
+    let by_hand = kit.idem.by_hand("ada", "the wrong case");
+    by_hand.revoke(&kit.key(intent), expected).await
 }
 
 async fn reopen<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, expected: u32) -> Result<(), Error> {
@@ -70,11 +72,15 @@ async fn revoked_and_reopened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     for generation in 1..=3 {
         let done = kit.run(&intent, Effect::Succeeds).await;
         assert_eq!(done.expect("it runs"), Done::Executed(7));
-        for _ in 0..2 {
-            revoke(kit, &intent)
-                .await
-                .expect("it happened; sent again, it is revoked already");
+        let early = refusal(revoke(kit, &intent, generation + 1).await);
+        assert!(early.contains("another generation"), "{early}");
+        if generation > 1 {
+            let late = refusal(revoke(kit, &intent, generation - 1).await);
+            assert!(late.contains("another generation"), "{late}");
         }
+        revoke(kit, &intent, generation).await.expect("it happened");
+        let again = refusal(revoke(kit, &intent, generation).await);
+        assert!(again.contains("revoked already"), "{again}");
         let error = kit.run(&intent, Effect::Succeeds).await.expect_err("it was undone");
         assert_eq!(error.kind(), ErrorKind::Revoked);
         let outcome = error.outcome().expect("the original outcome is at hand");
@@ -99,16 +105,16 @@ async fn revoked_and_reopened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 
 async fn refused_steps<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let intent = Intent::new("refused steps");
-    let never = refusal(revoke(kit, &intent).await);
+    let never = refusal(revoke(kit, &intent, 1).await);
     assert!(never.contains("no effect of this key"), "{never}");
     assert_eq!(kind(kit.run(&intent, Effect::Declines).await), ErrorKind::Declined);
-    let declined = refusal(revoke(kit, &intent).await);
+    let declined = refusal(revoke(kit, &intent, 1).await);
     assert!(declined.contains("only an effect that happened"), "{declined}");
     let intent = Intent::new("refused steps, completed");
     kit.run(&intent, Effect::Succeeds).await.expect("it runs");
     let completed = refusal(reopen(kit, &intent, 1).await);
     assert!(completed.contains("only a revoked effect"), "{completed}");
-    revoke(kit, &intent).await.expect("it happened");
+    revoke(kit, &intent, 1).await.expect("it happened");
     let other = refusal(reopen(kit, &intent, 2).await);
     assert!(other.contains("another generation"), "{other}");
     for (actor, reason) in [("", "why"), ("ada", " ")] {
@@ -132,8 +138,12 @@ async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
             }
         };
         forgotten().await;
-        revoke(kit, &intent).await.expect("the ledger holds it");
+        revoke(&brief(kit), &intent, 1).await.expect("the ledger holds it");
+        let again = refusal(revoke(kit, &intent, 1).await);
+        assert!(again.contains("revoked already"), "{again}");
         forgotten().await;
+        let again = refusal(revoke(kit, &intent, 1).await);
+        assert!(again.contains("revoked already"), "{again}");
         assert_eq!(kind(kit.run(&intent, Effect::Succeeds).await), ErrorKind::Revoked);
         let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
         assert_eq!(kind(other), ErrorKind::Mismatch);
@@ -143,6 +153,8 @@ async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
             .await
             .expect("the ledger says that it was revoked");
         forgotten().await;
+        let reopened = refusal(revoke(kit, &intent, 1).await);
+        assert!(reopened.contains("has not happened since"), "{reopened}");
         refusal(reopen(kit, &intent, 1).await);
         let other = kit.run(&intent.amount(2), Effect::Succeeds).await;
         assert_eq!(kind(other), ErrorKind::Mismatch, "it is bound to its request");
@@ -164,12 +176,12 @@ async fn places<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         };
         have(&first).await.expect("the place is free");
         assert_eq!(kind(have(&second).await), ErrorKind::AlreadyExecuted);
-        revoke(kit, &first).await.expect("it happened");
+        revoke(kit, &first, 1).await.expect("it happened");
         have(&second).await.expect("the place is free again");
         let error = reopen(kit, &first, 1).await.expect_err("the place is taken");
         assert_eq!(error.kind(), ErrorKind::AlreadyExecuted);
         assert_eq!(error.entry().expect("the holder").key, kit.key(&second).as_str());
-        revoke(kit, &second).await.expect("it happened");
+        revoke(kit, &second, 1).await.expect("it happened");
         reopen(kit, &first, 1).await.expect("the place is free");
         assert_eq!(have(&first).await.expect("it runs"), Done::Executed(7));
         assert_eq!(kind(have(&second.case("third")).await), ErrorKind::AlreadyExecuted);
@@ -191,7 +203,7 @@ async fn verdict_by_half_a_name<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         let by_hand = kit.idem.by_hand("bob", "looked into the first attempt");
         let key = kit.key(intent);
         let told = refusal(by_hand.resolve(&key, attempt, Resolution::<u32>::DidNotHappen).await);
-        assert!(told.contains("another attempt has begun"), "{told}");
+        assert!(told.contains("another attempt stands"), "{told}");
     };
     let attempt = async |intent: &Intent| kit.view(intent).await.record.expect("a record").attempt_id();
     let downstream = Downstream::default();
@@ -230,7 +242,7 @@ async fn stale_verdict<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     for resolution in [Resolution::DidNotHappen, Resolution::Happened(1)] {
         let by_hand = kit.idem.by_hand("bob", "looked into the first attempt");
         let told = refusal(by_hand.resolve(&kit.key(&intent), first, resolution).await);
-        assert!(told.contains("another attempt has begun"), "{told}");
+        assert!(told.contains("another attempt stands"), "{told}");
     }
     assert_eq!(silent().await, ErrorKind::OutcomeUnknown, "it is unknown as before");
     kit.resolve(&intent, Resolution::Happened(5))
@@ -250,7 +262,7 @@ async fn in_a_transaction<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         let key = kit.key(&intent);
         let effect = async |connection: &mut S::Connection| {
             let by_hand = || kit.idem.by_hand("ada", "in one transaction");
-            by_hand().revoke_in(connection, &key).await?;
+            by_hand().revoke_in(connection, &key, 1).await?;
             let told = by_hand()
                 .reopen_in(connection, &key, 7)
                 .await
@@ -258,9 +270,11 @@ async fn in_a_transaction<S: TransactionalStore + Clone>(kit: &Kit<S>) {
             assert_eq!(told.kind(), ErrorKind::Misuse);
             by_hand().reopen_in(connection, &key, 1).await?;
             // On a connection of its own it would commit apart from the effect.
-            let told = by_hand().revoke(&key).await.expect_err("inside an effect");
+            let told = by_hand().revoke(&key, 1).await.expect_err("inside an effect");
             assert!(told.to_string().contains("`_in`"), "{told}");
-            let own = by_hand().revoke_in(connection, &kit.key(&undo)).await;
+            let told = kit.idem.purge_expired(100).await.expect_err("inside an effect");
+            assert_eq!(told.kind(), ErrorKind::Misuse);
+            let own = by_hand().revoke_in(connection, &kit.key(&undo), 1).await;
             assert_eq!(own.expect_err("it asks for itself").kind(), ErrorKind::Misuse);
             if commits {
                 Ok(1)
@@ -288,19 +302,27 @@ async fn reopened_at_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
             wait_for_expiry().await;
             kit.idem.purge_expired(1000).await.expect("a purge");
         }
-        revoke(kit, &intent).await.expect("it happened");
-        let racing = (0..4).map(|_| {
-            let (idem, key) = (kit.idem.clone(), kit.key(&intent));
-            tokio::spawn(async move { idem.by_hand("ada", "again").reopen(&key, 1).await })
-        });
-        let mut reopened = 0;
-        for task in racing.collect::<Vec<_>>() {
-            match task.await.expect("no panic") {
-                Ok(()) => reopened += 1,
-                Err(error) => assert_eq!(error.kind(), ErrorKind::Misuse, "{error}"),
+        for revokes in [true, false] {
+            let racing = (0..8).map(|_| {
+                let (idem, key) = (kit.idem.clone(), kit.key(&intent));
+                tokio::spawn(async move {
+                    let by_hand = idem.by_hand("ada", "at once");
+                    if revokes {
+                        by_hand.revoke(&key, 1).await
+                    } else {
+                        by_hand.reopen(&key, 1).await
+                    }
+                })
+            });
+            let mut done = 0;
+            for task in racing.collect::<Vec<_>>() {
+                match task.await.expect("no panic") {
+                    Ok(()) => done += 1,
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Misuse, "{error}"),
+                }
             }
+            assert_eq!(done, 1, "revokes {revokes}, forgotten {forgotten}");
         }
-        assert_eq!(reopened, 1);
         let record = kit.view(&intent).await.record.expect("a record");
         assert_eq!((record.status, record.generation), (Status::Failed, 2));
     }

@@ -411,10 +411,13 @@ impl TransactionalStore for PgStore {
             Settlement::Reopen { .. } => &self.sql().reopen,
         };
         let mut changed = self.settle_by(transaction, sql, key, event).await?;
-        if !changed && matches!(event, Settlement::Reopen { .. }) {
-            changed = self
-                .settle_by(transaction, &self.sql().reopen_from_ledger, key, event)
-                .await?;
+        let from_ledger = match event {
+            Settlement::Revoke { .. } => Some(&self.sql().revoke_from_ledger),
+            Settlement::Reopen { .. } => Some(&self.sql().reopen_from_ledger),
+            _ => None,
+        };
+        if let (false, Some(sql)) = (changed, from_ledger) {
+            changed = self.settle_by(transaction, sql, key, event).await?;
         }
         // What stands now tells what the event has done, or why it has done nothing.
         let view = self.view_on(transaction.as_mut(), key, event.place()).await?;

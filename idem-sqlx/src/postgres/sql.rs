@@ -21,6 +21,7 @@ pub(super) struct Sql {
     pub(super) release: SqlStr,
     pub(super) resolve: SqlStr,
     pub(super) revoke: SqlStr,
+    pub(super) revoke_from_ledger: SqlStr,
     pub(super) reopen: SqlStr,
     pub(super) reopen_from_ledger: SqlStr,
     pub(super) origin: SqlStr,
@@ -45,6 +46,7 @@ impl Sql {
                     .replace("{place_is_free}", PLACE_IS_FREE)
                     .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
                     .replace("{record_columns}", RECORD_COLUMNS)
+                    .replace("{replaced}", REPLACED)
                     .replace("{expiry}", EXPIRY)
                     .replace("{may_rerun}", MAY_RERUN)
                     .replace("{columns}", COLUMNS)
@@ -71,6 +73,7 @@ impl Sql {
             release: fill(RELEASE),
             resolve: fill(RESOLVE),
             revoke: fill(REVOKE),
+            revoke_from_ledger: fill(REVOKE_FROM_LEDGER),
             reopen: fill(REOPEN),
             reopen_from_ledger: fill(REOPEN_FROM_LEDGER),
             origin: fill(ORIGIN),
@@ -263,10 +266,31 @@ WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10
   AND floor(extract(epoch FROM created_at) * 1000)::bigint = $11
   AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= statement_timestamp()))";
 
-/// `$3` the generation that was undone, `$4` retention in milliseconds.
+/// `$3` owner, `$4` retention in milliseconds, `$5` the generation that was seen.
 const REVOKE: &str = "
-UPDATE {record} SET status = 4, expires_at = now() + $4 * interval '1 millisecond'
-WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0";
+UPDATE {record} SET status = 4, owner_token = $3, expires_at = now() + $4 * interval '1 millisecond'
+WHERE tenant = $1 AND idem_key = $2 AND generation = $5 AND status = 1 AND outcome_kind = 0";
+
+/// Where the record is gone or has expired.
+const REVOKE_FROM_LEDGER: &str = "
+INSERT INTO {record} AS r (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
+    created_at, expires_at)
+SELECT $1, $2, e.fingerprint, e.fingerprint_version, 4, 0, $3, 0, e.generation, now(), now() + $4 * interval '1 millisecond'
+FROM {ledger} e
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'executed' AND e.generation = $5
+  AND NOT EXISTS (
+        SELECT 1 FROM {ledger} n
+        WHERE n.tenant = $1 AND n.idem_key = $2
+          AND (n.kind = 'revoked' AND n.generation >= $5 OR n.kind IN ('executed', 'reopened') AND n.generation > $5))
+ON CONFLICT (tenant, idem_key) DO UPDATE SET {replaced}
+WHERE r.status IN (1, 2, 4) AND r.expires_at <= statement_timestamp()";
+
+/// A record that is made of the ledger takes the place of one that has expired.
+const REPLACED: &str = "
+    fingerprint = EXCLUDED.fingerprint, fingerprint_version = EXCLUDED.fingerprint_version, status = EXCLUDED.status, mode = 0,
+    owner_token = EXCLUDED.owner_token, attempt = 0, generation = EXCLUDED.generation, recovery = NULL, lease_until = NULL,
+    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
+    created_at = EXCLUDED.created_at, completed_at = NULL, expires_at = EXCLUDED.expires_at";
 
 /// No other key holds the place `$6` that the effect had.
 const REOPENED_PLACE_IS_FREE: &str = "($6::bytea IS NULL OR NOT EXISTS (
@@ -293,11 +317,7 @@ WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'revoked' AND e.generation 
         SELECT 1 FROM {ledger} n
         WHERE n.tenant = $1 AND n.idem_key = $2 AND n.kind IN ('executed', 'revoked', 'reopened') AND n.generation > $5)
   AND {reopened_place_is_free}
-ON CONFLICT (tenant, idem_key) DO UPDATE SET
-    fingerprint = EXCLUDED.fingerprint, fingerprint_version = EXCLUDED.fingerprint_version, status = 2, mode = 0,
-    owner_token = EXCLUDED.owner_token, attempt = 0, generation = EXCLUDED.generation, recovery = NULL, lease_until = NULL,
-    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
-    created_at = EXCLUDED.created_at, completed_at = NULL, expires_at = EXCLUDED.expires_at
+ON CONFLICT (tenant, idem_key) DO UPDATE SET {replaced}
 WHERE r.status IN (1, 2, 4) AND r.expires_at <= statement_timestamp()";
 
 /// `$1` tenant, `$2` key: what the key asks for, as its newest attempt said.

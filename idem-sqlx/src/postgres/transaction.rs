@@ -39,7 +39,7 @@ impl<'c> PgTransaction<'c> {
     /// Opens a savepoint.
     pub(super) async fn nest(connection: &'c mut PgConnection) -> Result<Self, Error> {
         if !connection.is_in_transaction() {
-            let message = "`join` needs an open transaction; begin one with `pool.begin()` or `connection.begin()` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
+            let message = "`join`, and a change by hand that ends in `_in`, need an open transaction; begin one with `pool.begin()` or `connection.begin()` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let savepoint = Savepoint::new();

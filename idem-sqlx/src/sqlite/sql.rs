@@ -19,6 +19,7 @@ pub(super) struct Sql {
     pub(super) release: SqlStr,
     pub(super) resolve: SqlStr,
     pub(super) revoke: SqlStr,
+    pub(super) revoke_from_ledger: SqlStr,
     pub(super) reopen: SqlStr,
     pub(super) reopen_from_ledger: SqlStr,
     pub(super) origin: SqlStr,
@@ -31,6 +32,7 @@ impl Sql {
         let fill = |template: &str| {
             names.statement(
                 &template
+                    .replace("{replaced}", REPLACED)
                     .replace("{expiry}", EXPIRY)
                     .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
                     .replace("{now}", NOW)
@@ -57,6 +59,7 @@ impl Sql {
             release: fill(RELEASE),
             resolve: fill(RESOLVE),
             revoke: fill(REVOKE),
+            revoke_from_ledger: fill(REVOKE_FROM_LEDGER),
             reopen: fill(REOPEN),
             reopen_from_ledger: fill(REOPEN_FROM_LEDGER),
             origin: fill(ORIGIN),
@@ -198,10 +201,31 @@ UPDATE {record} SET status = CASE WHEN $5 IS NULL THEN 2 ELSE 1 END, owner_token
 WHERE tenant = $1 AND idem_key = $2 AND generation = $9 AND attempt = $10 AND created_at = $11
   AND (status = 3 OR status = 0 AND (lease_until IS NULL OR lease_until <= {now}))";
 
-/// `$3` the generation that was undone, `$4` retention in milliseconds.
+/// `$3` owner, `$4` retention in milliseconds, `$5` the generation that was seen.
 const REVOKE: &str = "
-UPDATE {record} SET status = 4, expires_at = {now} + $4
-WHERE tenant = $1 AND idem_key = $2 AND generation = $3 AND status = 1 AND outcome_kind = 0";
+UPDATE {record} SET status = 4, owner_token = $3, expires_at = {now} + $4
+WHERE tenant = $1 AND idem_key = $2 AND generation = $5 AND status = 1 AND outcome_kind = 0";
+
+/// Where the record is gone or has expired.
+const REVOKE_FROM_LEDGER: &str = "
+INSERT INTO {record} AS r (tenant, idem_key, fingerprint, fingerprint_version, status, mode, owner_token, attempt, generation,
+    created_at, expires_at)
+SELECT $1, $2, e.fingerprint, e.fingerprint_version, 4, 0, $3, 0, e.generation, {now}, {now} + $4
+FROM {ledger} e
+WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'executed' AND e.generation = $5
+  AND NOT EXISTS (
+        SELECT 1 FROM {ledger} n
+        WHERE n.tenant = $1 AND n.idem_key = $2
+          AND (n.kind = 'revoked' AND n.generation >= $5 OR n.kind IN ('executed', 'reopened') AND n.generation > $5))
+ON CONFLICT (tenant, idem_key) DO UPDATE SET {replaced}
+WHERE r.status IN (1, 2, 4) AND r.expires_at <= {now}";
+
+/// A record that is made of the ledger takes the place of one that has expired.
+const REPLACED: &str = "
+    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, status = excluded.status, mode = 0,
+    owner_token = excluded.owner_token, attempt = 0, generation = excluded.generation, recovery = NULL, lease_until = NULL,
+    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
+    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at";
 
 /// No other key holds the place `$6` that the effect had.
 const REOPENED_PLACE_IS_FREE: &str = "($6 IS NULL OR NOT EXISTS (
@@ -228,11 +252,7 @@ WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind = 'revoked' AND e.generation 
         SELECT 1 FROM {ledger} n
         WHERE n.tenant = $1 AND n.idem_key = $2 AND n.kind IN ('executed', 'revoked', 'reopened') AND n.generation > $5)
   AND {reopened_place_is_free}
-ON CONFLICT (tenant, idem_key) DO UPDATE SET
-    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, status = 2, mode = 0,
-    owner_token = excluded.owner_token, attempt = 0, generation = excluded.generation, recovery = NULL, lease_until = NULL,
-    step_id = NULL, run_id = NULL, outcome_kind = NULL, outcome = NULL, outcome_type = NULL, outcome_codec = NULL,
-    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at
+ON CONFLICT (tenant, idem_key) DO UPDATE SET {replaced}
 WHERE r.status IN (1, 2, 4) AND r.expires_at <= {now}";
 
 /// `$1` tenant, `$2` key: what the key asks for, as its newest attempt said.

@@ -60,7 +60,7 @@ impl<'c> SqliteTransaction<'c> {
     /// Opens a savepoint.
     pub(super) async fn nest(connection: &'c mut SqliteConnection) -> Result<Self, Error> {
         if !connection.is_in_transaction() {
-            let message = "`join` needs an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
+            let message = "`join`, and a change by hand that ends in `_in`, need an open transaction; begin one with `pool.begin_with(\"BEGIN IMMEDIATE\")` and hand it over as `&mut *tx` (a BEGIN sent as a statement does not count: sqlx would not know of it)";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let savepoint = Savepoint::new();

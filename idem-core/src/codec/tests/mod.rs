@@ -121,7 +121,10 @@ async fn what_was_undone_is_at_hand_decoded() {
     let intent = Intent::new("revoked");
     tell(&idem, &intent).await.expect("executed");
     let key = idem.call(&intent).key().expect("a key");
-    idem.by_hand("ada", "wrong card").revoke(&key).await.expect("revoked");
+    idem.by_hand("ada", "wrong card")
+        .revoke(&key, 1)
+        .await
+        .expect("revoked");
     let error = tell(&idem, &intent).await.expect_err("revoked");
     assert_eq!(error.kind(), ErrorKind::Revoked);
     let outcome = error.outcome().expect("at hand");

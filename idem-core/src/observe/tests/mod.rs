@@ -81,7 +81,7 @@ async fn each_call_is_concluded_once_with_what_it_came_to() {
         .expect_err("another payload");
     assert_eq!(notes.take(), ["kit.act mismatch"]);
     let key = idem.call(&intent).key().expect("a key");
-    idem.by_hand("ada", "wrong").revoke(&key).await.expect("revoked");
+    idem.by_hand("ada", "wrong").revoke(&key, 1).await.expect("revoked");
     idem.transaction(&intent, seven()).await.expect_err("revoked");
     assert_eq!(notes.take(), ["kit.act revoked"]);
 

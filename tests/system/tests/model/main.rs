@@ -21,7 +21,7 @@
 //! 8. Whatever is sent again, because its answer was lost, changes nothing and gets the answer of the first time. A refusal
 //!    changes nothing either.
 //! 9. Of all keys that share a `once_per` place, one has its effect, and under a lease one is at it.
-//! 10. Only an effect that happened is undone, only one that was undone is reopened, by somebody who has seen that
+//! 10. Only an effect that happened is undone, once in a generation; only one that was undone is reopened, by somebody who has seen that
 //!     generation; the new one is bound to the fingerprint of the old one.
 //! 11. From everywhere there is a way out: when every process is dead and all time has passed, the next claim finds an
 //!     outcome, or runs, or is told that the outcome is unknown; and then either verdict settles it.

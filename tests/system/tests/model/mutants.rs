@@ -71,12 +71,13 @@ mutants! {
     mutant_a_claim_that_stands_alone_is_absent: lone_claim_is_absent, Setup::broken_transactions() => "the effect happens once in a generation";
     mutant_revoked_is_run_again: revoked_reruns, Setup::reopened() => "nothing runs where an outcome stands";
     mutant_revoked_in_the_ledger_is_run_again: revoked_in_ledger_reruns, Setup::reopened() => "nothing runs where an outcome stands";
-    mutant_a_final_error_is_revoked: revoke_declined, Setup::transactional() => "only what was undone is reopened";
-    mutant_revoking_expects_no_generation: revoke_any_generation, Setup::transactional() => "only what was undone is reopened";
-    mutant_completed_is_reopened: reopen_completed, Setup::reopened() => "only what was undone is reopened";
+    mutant_a_final_error_is_revoked: revoke_declined, Setup::transactional() => "an effect is undone once, and only what was undone is reopened";
+    mutant_an_effect_is_revoked_twice: revoke_by_anybody, Setup::transactional() => "an effect is undone once, and only what was undone is reopened";
+    mutant_revoking_expects_no_generation: revoke_any_generation, Setup::transactional() => "an effect is undone once, and only what was undone is reopened";
+    mutant_completed_is_reopened: reopen_completed, Setup::reopened() => "an effect is undone once, and only what was undone is reopened";
     mutant_reopening_keeps_the_generation: reopen_same_generation, Setup::transactional() => "nothing runs where an outcome stands";
     mutant_reopening_keeps_the_token: reopen_keeps_token, Setup::reopened() => "what is sent again changes nothing and gets the same answer";
-    mutant_reopening_expects_no_generation: reopen_any_generation, Setup::transactional() => "only what was undone is reopened";
+    mutant_reopening_expects_no_generation: reopen_any_generation, Setup::transactional() => "an effect is undone once, and only what was undone is reopened";
     mutant_a_reopened_key_takes_any_request: reopened_unbound, Setup::transactional() => "a reopened generation is bound to its fingerprint";
     mutant_the_place_is_ignored: no_place, Setup::place() => "a place holds one effect";
 }
@@ -353,8 +354,23 @@ fn verdict_by_number(record: Option<Record>, ledger: &LedgerView, mut event: Eve
 }
 
 fn revoke_any_generation(record: Option<Record>, ledger: &LedgerView, mut event: Event, now: Timestamp) -> Next {
-    if let (Event::Settle(Settlement::Revoke { generation, .. }), Some(record)) = (&mut event, &record) {
-        *generation = record.generation;
+    if let (
+        Event::Settle(Settlement::Revoke {
+            expected_generation, ..
+        }),
+        Some(record),
+    ) = (&mut event, &record)
+    {
+        *expected_generation = record.generation;
+    }
+    transition(record, ledger, event, now)
+}
+
+fn revoke_by_anybody(mut record: Option<Record>, ledger: &LedgerView, event: Event, now: Timestamp) -> Next {
+    if let (Event::Settle(Settlement::Revoke { owner, .. }), Some(record)) = (&event, &mut record)
+        && record.status == Status::Revoked
+    {
+        record.owner = *owner;
     }
     transition(record, ledger, event, now)
 }

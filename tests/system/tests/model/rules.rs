@@ -251,7 +251,7 @@ fn never() -> Vec<Property<Protocol>> {
         ChangedByRefusal: "a refusal changes nothing",
         PlaceTwice: "a place holds one effect",
         Unbound: "a reopened generation is bound to its fingerprint",
-        Undone: "only what was undone is reopened",
+        Undone: "an effect is undone once, and only what was undone is reopened",
         NoEnd: "everything can be brought to an end",
         Illegal: "no record of the protocol's own making is corrupt",
     }

@@ -179,7 +179,7 @@ on_both_databases! {
         let mut connection = world.pool.acquire().await.expect("a connection");
         let error = world.idem.call(&refund).join(&mut connection, never).await.unwrap_err();
         assert_misuse("no transaction", &error);
-        assert!(error.to_string().contains("`join` needs an open transaction; begin one with `pool.begin"), "{error}");
+        assert!(error.to_string().contains("need an open transaction; begin one with `pool.begin"), "{error}");
 
         // The driver does not know of it, so no savepoint of its own would be one.
         send(&mut connection, "BEGIN").await.expect("a transaction behind the driver's back");

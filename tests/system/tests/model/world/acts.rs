@@ -338,17 +338,28 @@ impl Protocol {
         let own = bridge::view(&world.ledger, key).own;
         let standing = own.as_ref().map_or(1, |standing| standing.entry.generation);
         let seen = seen.map_or(standing, u32::from);
+        let undone = |world: &World| {
+            let generations = &world.keys[usize::from(key)].generations;
+            let seen = usize::from(small(seen))
+                .checked_sub(1)
+                .and_then(|index| generations.get(index));
+            seen.is_some_and(|generation| generation.undone)
+        };
+        // Somebody else's, where it has been undone before.
+        let token = REVOCATIONS + 2 * small(seen) + Token::from(undone(world));
         let event = Event::Settle(Settlement::Revoke {
-            generation: seen,
+            expected_generation: seen,
+            owner: bridge::token(token),
             retention: duration(self.setup.retention),
         });
         if self.send(world, key, event) != Reply::Done {
             return;
         }
-        if own.as_ref().is_some_and(|standing| standing.entry.generation != seen) {
+        if undone(world) || own.as_ref().is_some_and(|standing| standing.entry.generation != seen) {
             world.broken = Some(Rule::Undone);
             return;
         }
+        world.keys[usize::from(key)].owner = token;
         let Some(standing) = own.filter(|standing| standing.kind != EntryKind::Reopened) else {
             world.broken = Some(Rule::Undone);
             return;
@@ -424,4 +435,5 @@ fn entry(key: u8, generation: u8, fingerprint: u8) -> Entry {
 
 /// Tokens of verdicts and reopenings are apart from those of claims.
 const VERDICTS: Token = 100;
+const REVOCATIONS: Token = 150;
 const REOPENINGS: Token = 200;
