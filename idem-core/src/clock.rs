@@ -36,7 +36,7 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
     }
 
-    /// The host's clock. Only stores that live in this process use it.
+    /// The host's clock. Stores that live in this process use it, and what a date is stated for.
     #[expect(clippy::disallowed_methods, reason = "this is the one source of wall-clock time")]
     pub(crate) fn of_this_host() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

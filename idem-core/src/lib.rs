@@ -31,7 +31,7 @@ pub use execute::{
     Stuck, StuckState,
 };
 pub use key::*;
-pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing};
+pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing, alias_of};
 #[cfg(feature = "metrics")]
 pub use observe::MetricsObserver;
 pub use observe::{CallClaimed, CallConcluded, Conclusion, Observer};
@@ -39,6 +39,6 @@ pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
 pub use state::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status, transition};
 pub use store::atomic;
 pub use store::{
-    Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, OpenClaim, PlaceDigest,
-    Store, StoreClaim, TransactionalStore, View,
+    Alias, Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, OpenClaim,
+    PlaceDigest, Store, StoreClaim, TransactionalStore, View,
 };

@@ -1,12 +1,15 @@
 //! What generated code names. It is not public: anything here may change in any release.
 
+pub use crate::clock::Timestamp;
 pub use crate::key::canonical::{CanonicalError, CanonicalWriter, Elements, Members, Members as Out};
 pub use crate::key::{
     AsDisplay, AsSet, AsText, FromCall, FromType, Idempotent, IdempotentFields, KeyDisplay, KeyField, KeyField as Key,
-    KeySchema, KeySet, KeyTenant, KeyText, Native, Recursive, Shape, TenantField, TenantKnown, TenantSource, check_pin,
-    subject_text,
+    KeySchema, KeySet, KeyTenant, KeyText, Native, Recursive, Shape, Tenant, TenantField, TenantKnown, TenantSource,
+    check_pin, subject_text,
 };
 pub use serde::Serialize;
+
+use crate::key::{Derived, KeyError, derive};
 
 /// What writing gives.
 pub type Written = Result<(), CanonicalError>;
@@ -14,3 +17,16 @@ pub type Written = Result<(), CanonicalError>;
 pub type Placed = Result<bool, CanonicalError>;
 /// The subject, if there is one.
 pub type SubjectText = Result<Option<String>, CanonicalError>;
+/// What the previous definition says, if there is one.
+pub type PreviousKey = Result<Option<Derived>, KeyError>;
+
+/// Derives an input by its previous definition.
+pub fn previous<I: Idempotent>(input: &I, tenant: Option<&Tenant>) -> PreviousKey {
+    const {
+        assert!(
+            I::PREVIOUS_UNTIL.is_none(),
+            "the type named by `previous` has a `previous` itself, and a claim takes two keys at most\nhelp: deploy one change of a key after the other: wait for the date of the first, then take its `previous` away"
+        );
+    }
+    derive(input, tenant).map(Some)
+}

@@ -1,7 +1,7 @@
 //! What is left once everything was checked: the fields of each class, in the order in
 //! which they are written.
 
-use syn::LitStr;
+use syn::{LitStr, Type};
 
 use crate::ast::{Field, Form};
 
@@ -16,6 +16,13 @@ pub(crate) struct Plan<'a> {
     pub(crate) basis: Vec<&'a Field>,
     pub(crate) once_per: Option<Vec<&'a Field>>,
     pub(crate) subject: Option<&'a Field>,
+}
+
+/// The definition that a deploy changes.
+pub(crate) struct Previous {
+    pub(crate) ty: Type,
+    /// When its time ends, in milliseconds since 1970.
+    pub(crate) millis: i64,
 }
 
 /// Where the tenant comes from.

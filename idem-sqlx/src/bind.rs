@@ -50,7 +50,7 @@ pub(crate) fn claim<'q, DB: Binds>(
     generation: u32,
     attempt: u32,
 ) -> Bound<'q, DB> {
-    let StoreClaim { key, claim, place } = claim;
+    let StoreClaim { key, claim, place, .. } = claim;
     let query = DB::text(query, Some(key.tenant().as_str()));
     let query = DB::text(query, Some(key.as_str()));
     let query = DB::bytes(query, Some(claim.fingerprint.as_bytes()));
@@ -200,5 +200,6 @@ fn outcome_kind(kind: OutcomeKind) -> i64 {
     match kind {
         OutcomeKind::Success => 0,
         OutcomeKind::Declined => 1,
+        OutcomeKind::Alias => 2,
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use idem_core::{
     Claim, Completed, Completion, Detail, Entry, EntryKind, Error, ErrorKind, Event, Fingerprint, IdempotencyKey,
     LedgerRef, Mode, OpenClaim, Outcome, OutcomeKind, OwnerToken, Record, Recovery, Reply, Retry, Settlement, Standing,
-    Status, Timestamp, View, transition,
+    Status, Timestamp, View, alias_of, transition,
 };
 
 use crate::error::corrupt;
@@ -138,6 +138,7 @@ fn outcome(row: &impl Readable) -> Result<Option<Outcome>, Error> {
         None => return Ok(None),
         Some(0) => OutcomeKind::Success,
         Some(1) => OutcomeKind::Declined,
+        Some(2) => OutcomeKind::Alias,
         Some(other) => {
             return Err(corrupt(format!(
                 "the record's outcome has kind {other}, which this build does not know"
@@ -170,10 +171,12 @@ pub(crate) fn standing(row: &impl Readable) -> Result<Option<Standing>, Error> {
         ))
     })?;
     let fingerprint = fingerprint(row, "own_fingerprint", "own_fingerprint_version")?;
+    let alias = text(row, "own_references")?.as_deref().and_then(alias_of);
     Ok(reference(row, "own_")?.map(|entry| Standing {
         kind,
         fingerprint,
         entry,
+        alias,
     }))
 }
 

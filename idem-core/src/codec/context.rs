@@ -46,6 +46,7 @@ impl<'a> CodecContext<'a> {
         let kind = match self.kind {
             OutcomeKind::Success => "success",
             OutcomeKind::Declined => "declined",
+            OutcomeKind::Alias => "alias",
         };
         let mut data = FORMAT.to_vec();
         for part in [self.tenant().as_str(), self.key.as_str(), kind, self.type_tag] {

@@ -53,7 +53,7 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
         )),
         Reply::PlaceTaken(entry) => Err(place_taken(call, entry)),
         Reply::Revoked(outcome) => Err(revoked(outcome, call)),
-        Reply::Claimed { .. } | Reply::Done | Reply::Stale | Reply::Refused(_) => Err(Error::new(
+        Reply::Claimed { .. } | Reply::Aliased(_) | Reply::Done | Reply::Stale | Reply::Refused(_) => Err(Error::new(
             ErrorKind::Corrupt,
             format!("the store answered a claim of key {key} with {reply:?}, which is no answer to a claim"),
         )),

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::ledger::{LedgerView, Reason};
 use crate::record::{Outcome, OutcomeKind};
 use crate::state::{Event, Reply, Status, transition};
-use crate::store::{Completed, Store, StoreClaim, TransactionalStore, View};
+use crate::store::{Completed, Store, StoreClaim, TransactionalStore, View, atomic};
 
 /// Runs `effect` in a transaction of its own, or answers from the record.
 pub(crate) async fn attempt<S, T, F>(shared: &Shared<S>, call: &Prepared, effect: F) -> Result<Done<T>, Error>
@@ -93,30 +93,31 @@ pub(crate) async fn claim<S: TransactionalStore>(
     shared: &Shared<S>,
     call: &Prepared,
 ) -> Result<Claimed<S::Transaction<'static>>, Error> {
-    let claim = call.claim()?;
-    let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
-    point("begun");
-    let reply = match send(shared.store.claim_in(&mut transaction, &claim)).await {
-        Ok(reply) => reply,
-        Err(error) => {
-            // What is left of it would be in the way of the next attempt, on another connection.
-            let _ = send(shared.store.rollback(transaction)).await;
-            return Err(error);
-        }
-    };
-    match reply {
-        Reply::Claimed { generation, attempt } => {
+    loop {
+        let claim = call.claim()?;
+        let mut transaction = send(shared.store.begin(call.key().tenant())).await?;
+        point("begun");
+        let reply = match atomic::claim_in(&shared.store, &mut transaction, &claim).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                // What is left of it would be in the way of the next attempt, on another connection.
+                let _ = send(shared.store.rollback(transaction)).await;
+                return Err(error);
+            }
+        };
+        if let Reply::Claimed { generation, attempt } = reply {
             point("claimed");
             call.watch.claimed(attempt);
-            Ok(Claimed::Won {
+            return Ok(Claimed::Won {
                 transaction,
                 claim,
                 won: Won { generation, attempt },
-            })
+            });
         }
-        reply => {
-            send(shared.store.rollback(transaction)).await?;
-            Ok(Claimed::TurnedAway(reply))
+        send(shared.store.rollback(transaction)).await?;
+        match reply {
+            Reply::Aliased(key) => call.turn_to(&key)?,
+            reply => return Ok(Claimed::TurnedAway(reply)),
         }
     }
 }
@@ -265,7 +266,8 @@ async fn probe<S: TransactionalStore>(shared: &Shared<S>, call: &Prepared) -> Re
         Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
     })?;
     Ok(match reply {
-        Reply::Claimed { .. } => None,
+        // Where the effect is on record, the claim finds out.
+        Reply::Claimed { .. } | Reply::Aliased(_) => None,
         reply => Some(reply),
     })
 }

@@ -68,7 +68,8 @@ impl<S: Store> Idem<S> {
 
     /// Reads what is on record about a key, without changing anything.
     ///
-    /// For people and reports. That an effect may run is never concluded from it: only a call decides.
+    /// For people and reports. That an effect may run is never concluded from it: only a call decides. Of an effect that is
+    /// on record under a previous key it shows what is there.
     ///
     /// # Errors
     ///
@@ -78,7 +79,11 @@ impl<S: Store> Idem<S> {
     ///
     /// Nothing is changed.
     pub async fn peek(&self, key: &IdempotencyKey) -> Result<View, Error> {
-        self.shared.store.view(key, None).await
+        let view = self.shared.store.view(key, None).await?;
+        match view.alias() {
+            Some(key) => self.shared.store.view(&key, None).await,
+            None => Ok(view),
+        }
     }
 }
 
@@ -114,6 +119,7 @@ impl<S: Store> ByHand<'_, S> {
         attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
+        let key = &self.on_record(key).await?;
         let step = self.resolution(key, attempt, resolution)?;
         self.take(key, step).await
     }
@@ -132,6 +138,7 @@ impl<S: Store> ByHand<'_, S> {
     ///
     /// The step takes effect or not.
     pub async fn revoke(self, key: &IdempotencyKey, expected_generation: u32) -> Result<(), Error> {
+        let key = &self.on_record(key).await?;
         let step = Step::revoke(expected_generation)?;
         self.take(key, step).await
     }
@@ -152,13 +159,20 @@ impl<S: Store> ByHand<'_, S> {
     ///
     /// The step takes effect or not.
     pub async fn reopen(self, key: &IdempotencyKey, expected_generation: u32) -> Result<(), Error> {
+        let key = &self.on_record(key).await?;
         let step = Step::reopen(expected_generation)?;
         self.take(key, step).await
     }
 
-    async fn take(self, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
+    /// The key under which the effect is on record, which is the previous one where `key` is its alias.
+    async fn on_record(&self, key: &IdempotencyKey) -> Result<IdempotencyKey, Error> {
         scope::check_by_hand()?;
         self.check()?;
+        let view = self.shared.store.view(key, None).await?;
+        Ok(view.alias().unwrap_or_else(|| key.clone()))
+    }
+
+    async fn take(self, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
         let mut tries = 0;
         loop {
             let store = &self.shared.store;
@@ -190,6 +204,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         attempt: AttemptId,
         resolution: Resolution<T>,
     ) -> Result<(), Error> {
+        let key = &self.on_record_in(connection, key).await?;
         let step = self.resolution(key, attempt, resolution)?;
         self.take_in(connection, key, step).await
     }
@@ -209,6 +224,7 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         key: &IdempotencyKey,
         expected_generation: u32,
     ) -> Result<(), Error> {
+        let key = &self.on_record_in(connection, key).await?;
         let step = Step::revoke(expected_generation)?;
         self.take_in(connection, key, step).await
     }
@@ -228,13 +244,28 @@ impl<S: TransactionalStore> ByHand<'_, S> {
         key: &IdempotencyKey,
         expected_generation: u32,
     ) -> Result<(), Error> {
+        let key = &self.on_record_in(connection, key).await?;
         let step = Step::reopen(expected_generation)?;
         self.take_in(connection, key, step).await
     }
 
-    async fn take_in(self, connection: &mut S::Connection, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
-        scope::check_not_inside(key)?;
+    /// As [`on_record`](Self::on_record), by what the transaction sees.
+    async fn on_record_in(
+        &self,
+        connection: &mut S::Connection,
+        key: &IdempotencyKey,
+    ) -> Result<IdempotencyKey, Error> {
         self.check()?;
+        let store = &self.shared.store;
+        let mut savepoint = send(store.nest(connection)).await?;
+        let view = send(store.view_in(&mut savepoint, key, None)).await;
+        send(store.rollback(savepoint)).await?;
+        let key = view?.alias().unwrap_or_else(|| key.clone());
+        scope::check_not_inside(&key)?;
+        Ok(key)
+    }
+
+    async fn take_in(self, connection: &mut S::Connection, key: &IdempotencyKey, step: Step) -> Result<(), Error> {
         let store = &self.shared.store;
         let mut savepoint = send(store.nest(connection)).await?;
         let settled = async {

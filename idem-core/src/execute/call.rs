@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
 use super::attempt::{Claimed, attempt, claim, enter, turned_away};
+use super::identity::Identity;
 use super::prepared::Prepared;
 use super::retrying::Retrying;
 use super::telemetry::span;
@@ -15,7 +16,8 @@ use super::{Begun, Done, EffectError, Guard, Shared, join, scope};
 use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
-    Basis, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown, derive,
+    Basis, Derived, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown,
+    derive,
 };
 use crate::observe::Conclusion;
 use crate::store::{Store, TransactionalStore};
@@ -129,6 +131,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
 
     /// The key of this call, for instance for a column beside the effect.
     ///
+    /// Of a type with `previous = ..` it is the previous key until the stated date.
+    ///
     /// # Errors
     ///
     /// Fails with kind [`InvalidKey`](ErrorKind::InvalidKey), naming the field.
@@ -136,7 +140,33 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     where
         I: Idempotent + TenantKnown<Source>,
     {
-        Ok(derive(self.input, self.tenant).map_err(invalid_key)?.key)
+        let (derived, previous) = self.derived()?;
+        let identity = Identity::new(derived, previous, I::PREVIOUS_UNTIL);
+        Ok(identity.derived().key.clone())
+    }
+
+    /// What the input says of its effect, by its own definition and by the previous one.
+    fn derived(&self) -> Result<(Derived, Option<Derived>), Error>
+    where
+        I: Idempotent,
+    {
+        let derived = derive(self.input, self.tenant).map_err(invalid_key)?;
+        let previous = self.input.previous(self.tenant).map_err(|source| {
+            let message = format!("no key can be made of the input by its previous definition: {source}");
+            Error::new(ErrorKind::InvalidKey, message).with_source(source)
+        })?;
+        if let Some(previous) = &previous
+            && previous.key.tenant() != derived.key.tenant()
+        {
+            let message = format!(
+                "the previous definition of `{}` makes its key for tenant `{}`, this one for `{}`; a change of the tenant cannot be deployed by `previous`",
+                self.input.action(),
+                previous.key.tenant(),
+                derived.key.tenant()
+            );
+            return Err(Error::new(ErrorKind::InvalidKey, message));
+        }
+        Ok((derived, previous))
     }
 
     /// Runs `effect` in one transaction with its claim, its outcome and its ledger entry.
@@ -317,7 +347,6 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
     {
         let (shared, call) = self.prepare()?;
-        scope::check_not_inside(call.key())?;
         let result = join::join(shared, &call, connection, effect)
             .instrument(call.watch.span())
             .await;
@@ -330,18 +359,24 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         S: Store,
         I: Idempotent,
     {
-        let mut derived = derive(self.input, self.tenant).map_err(invalid_key)?;
+        let (mut derived, mut previous) = self.derived()?;
         if let Some(basis) = &self.basis {
             derived.add_basis(basis).map_err(invalid_key)?;
         }
         if self.place.is_some() {
-            derived.place = self.place;
+            derived.place.clone_from(&self.place);
         }
+        if let Some(previous) = &mut previous
+            && (self.place.is_some() || previous.place.is_none())
+        {
+            previous.place.clone_from(&derived.place);
+        }
+        let identity = Identity::new(derived, previous, I::PREVIOUS_UNTIL);
         let action = self.input.action();
         let observer = self.shared.settings.observer.as_ref();
         let call = Prepared {
-            watch: Watch::new(span(action, &derived.key), observer, action),
-            derived,
+            watch: Watch::new(span(action, &identity.derived().key), observer, action),
+            identity,
             action: action.to_owned(),
             step_id: self.step_id,
             run_id: self.run_id,

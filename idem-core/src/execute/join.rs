@@ -13,10 +13,10 @@ use super::prepared::{Prepared, Won};
 use super::telemetry::point;
 use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::codec::Kept;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Retry};
 use crate::record::Outcome;
 use crate::state::Reply;
-use crate::store::{Completed, StoreClaim, TransactionalStore};
+use crate::store::{Completed, StoreClaim, TransactionalStore, atomic};
 
 /// How the savepoint shall end, and what follows.
 enum End<T> {
@@ -44,8 +44,22 @@ where
     T: Serialize + DeserializeOwned,
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
-    let mut savepoint = send(shared.store.nest(connection)).await?;
-    let ending = attempt(shared, call, &mut savepoint, effect).await;
+    let (mut savepoint, claimed) = loop {
+        scope::check_not_inside(call.key())?;
+        let mut savepoint = send(shared.store.nest(connection)).await?;
+        match claim(shared, call, &mut savepoint).await {
+            Ok(Err(Reply::Aliased(key))) => {
+                // What was claimed beside it is undone.
+                end(shared, savepoint, Ok(End::RollBack(()))).await?;
+                call.turn_to(&key)?;
+            }
+            claimed => break (savepoint, claimed),
+        }
+    };
+    let ending = match claimed {
+        Ok(claimed) => attempt(shared, call, &mut savepoint, claimed, effect).await,
+        Err(error) => Err(error),
+    };
     match end(shared, savepoint, ending).await? {
         Next::Answer(result) => result,
         Next::Decline(outcome) => {
@@ -82,6 +96,7 @@ async fn attempt<S, T, F>(
     shared: &Shared<S>,
     call: &Prepared,
     savepoint: &mut S::Transaction<'_>,
+    claimed: Result<(StoreClaim, Won), Reply>,
     effect: F,
 ) -> Result<End<Next<T>>, Error>
 where
@@ -89,7 +104,7 @@ where
     T: Serialize + DeserializeOwned,
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
-    let (claim, won) = match claim(shared, call, savepoint).await? {
+    let (claim, won) = match claimed {
         Ok(claimed) => claimed,
         Err(reply) => {
             return turned_away(shared, call, savepoint, reply)
@@ -120,7 +135,7 @@ async fn claim<S: TransactionalStore>(
     savepoint: &mut S::Transaction<'_>,
 ) -> Result<Result<(StoreClaim, Won), Reply>, Error> {
     let claim = call.claim()?;
-    match send(shared.store.claim_in(savepoint, &claim)).await? {
+    match atomic::claim_in(&shared.store, savepoint, &claim).await? {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             call.watch.claimed(attempt);
@@ -156,6 +171,8 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
     match &reply {
         // Without advisory locks a claim may have given up waiting, which aborts what it stands in.
         Reply::InFlight { .. } => return Ok(End::RollBack(answer::answer(reply, call))),
+        // Another build has put the effect on record under its other key in between.
+        Reply::Aliased(_) => return Ok(End::RollBack(Err(moved(call)))),
         // The claim that this transaction sees is that of its own guard.
         Reply::OutcomeUnknown { .. } if shared.registry.runs(call.key()) => {
             return Ok(End::Release(Err(scope::asks_for_itself(call.key()))));
@@ -168,6 +185,15 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
         send(shared.store.append_in(savepoint, &call.refusal(reason)?)).await?;
     }
     Ok(End::Release(answer::answer(reply, call)))
+}
+
+fn moved(call: &Prepared) -> Error {
+    let message = format!(
+        "key {} of `{}` was put on record under another key in between; run the transaction again",
+        call.key().short(),
+        call.action
+    );
+    Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction)
 }
 
 /// Puts a final error on record; the effect and its claim are rolled back.

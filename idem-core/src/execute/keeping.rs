@@ -36,6 +36,7 @@ pub(super) fn open(call: &Prepared, outcome: Outcome) -> Result<Outcome, Error> 
         let (ended, what) = match kind {
             OutcomeKind::Success => ("was executed", "result"),
             OutcomeKind::Declined => ("ended in a final error", "value"),
+            OutcomeKind::Alias => ("is on record under another key", "key"),
         };
         let message = format!(
             "`{}` {ended} under key {}, but its {what} is not available: {source}; it is not run again",

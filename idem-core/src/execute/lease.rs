@@ -75,10 +75,16 @@ pub(crate) async fn claim<S: Store>(
     called: Option<Called>,
 ) -> Result<Result<Held, Reply>, Error> {
     let length = shared.settings.lease;
-    let claim = call.leased_claim(length, recovery)?;
-    let intended = call.intended()?;
-    let deadline = Deadline::after(length);
-    match shared.store.claim(&claim, &intended).await? {
+    let (claim, deadline, reply) = loop {
+        let claim = call.leased_claim(length, recovery)?;
+        let intended = call.intended()?;
+        let deadline = Deadline::after(length);
+        match shared.store.claim(&claim, &intended).await? {
+            Reply::Aliased(key) => call.turn_to(&key)?,
+            reply => break (claim, deadline, reply),
+        }
+    };
+    match reply {
         Reply::Claimed { generation, attempt } => {
             point("claimed");
             if let Some(called) = &called {

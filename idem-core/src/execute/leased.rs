@@ -371,7 +371,7 @@ async fn what_stands<S: Store, T: DeserializeOwned>(
         Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
     })?;
     match reply {
-        Reply::Claimed { .. } => Err(claim_lost(call)),
+        Reply::Claimed { .. } | Reply::Aliased(_) => Err(claim_lost(call)),
         reply => answer::answer(reply, call),
     }
 }

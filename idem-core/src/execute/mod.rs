@@ -9,6 +9,7 @@ mod done;
 mod effect;
 mod effect_error;
 mod guard;
+mod identity;
 mod join;
 mod keeping;
 mod lease;

@@ -2,15 +2,16 @@ use std::time::Duration;
 
 use super::Shared;
 use super::effect::Effect;
+use super::identity::Identity;
 use super::lease::Attempt;
 use super::watch::Watch;
 use crate::codec::{Keeper, Kept};
 use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
-use crate::ledger::{Detail, Entry, EntryKind, Reason, find_basis};
+use crate::ledger::{Detail, Entry, EntryKind, Reason, alias_for, find_basis};
 use crate::record::{OutcomeKind, OwnerToken, Recovery};
 use crate::state::Claim;
-use crate::store::{Completion, PlaceDigest, Store, StoreClaim};
+use crate::store::{Alias, Completion, PlaceDigest, Store, StoreClaim};
 
 /// A thousand years: what every storage's calendar can hold.
 const LONGEST_RETENTION: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
@@ -21,7 +22,7 @@ pub(crate) const LONGEST_TEXT: usize = 1024;
 
 /// One call with everything derived from its input.
 pub(crate) struct Prepared {
-    pub(crate) derived: Derived,
+    pub(crate) identity: Identity,
     pub(crate) action: String,
     pub(crate) step_id: Option<String>,
     pub(crate) run_id: Option<String>,
@@ -33,17 +34,22 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     pub(crate) fn key(&self) -> &IdempotencyKey {
-        &self.derived.key
+        &self.identity.derived().key
+    }
+
+    /// Goes on under another key, where the effect is on record.
+    pub(crate) fn turn_to(&self, key: &IdempotencyKey) -> Result<(), Error> {
+        self.identity.turn_to(key, &self.action)
     }
 
     pub(crate) fn place(&self) -> Option<PlaceDigest> {
-        self.derived.place.as_ref().map(|place| *place.digest())
+        self.identity.derived().place.as_ref().map(|place| *place.digest())
     }
 
     /// Refuses what the store cannot keep.
     pub(crate) fn check<S: Store>(&self, shared: &Shared<S>) -> Result<(), Error> {
         shared.settings.check_retention(self.retention)?;
-        if self.derived.place.is_some() && !shared.store.capabilities().ledger {
+        if self.place().is_some() && !shared.store.capabilities().ledger {
             return Err(Error::new(
                 ErrorKind::Misuse,
                 "`once_per` needs a store that keeps the ledger",
@@ -56,11 +62,16 @@ impl Prepared {
     /// U+0000, and no index takes an entry of any length.
     fn check_texts(&self) -> Result<(), Error> {
         check_text("action", Some(&self.action), LONGEST_ACTION)?;
-        check_text("subject", self.derived.subject.as_deref(), LONGEST_TEXT)?;
+        check_text("subject", self.identity.current().subject.as_deref(), LONGEST_TEXT)?;
         check_text("step id", self.step_id.as_deref(), LONGEST_TEXT)?;
         check_text("run id", self.run_id.as_deref(), LONGEST_TEXT)?;
         // Written as JSON it is harmless, but its parts are columns too.
-        let basis = self.derived.basis.as_deref().filter(|json| json.contains("\\u0000"));
+        let basis = self
+            .identity
+            .current()
+            .basis
+            .as_deref()
+            .filter(|json| json.contains("\\u0000"));
         let Some(basis) = basis.and_then(find_basis) else {
             return Ok(());
         };
@@ -77,18 +88,31 @@ impl Prepared {
 
     /// A claim of a new attempt.
     pub(crate) fn claim(&self) -> Result<StoreClaim, Error> {
-        let claim = Claim {
-            fingerprint: self.derived.fingerprint.clone(),
-            owner: OwnerToken::random()?,
-            lease: None,
-            retention: self.retention.min(LONGEST_RETENTION),
-            step_id: self.step_id.clone(),
-            run_id: self.run_id.clone(),
+        let claim_of = |derived: &Derived| -> Result<Claim, Error> {
+            Ok(Claim {
+                fingerprint: derived.fingerprint.clone(),
+                owner: OwnerToken::random()?,
+                lease: None,
+                retention: self.retention.min(LONGEST_RETENTION),
+                step_id: self.step_id.clone(),
+                run_id: self.run_id.clone(),
+            })
         };
+        let derived = self.identity.derived();
+        let alias = self.identity.alias().map(|current| -> Result<Alias, Error> {
+            let mut entry = self.entry_of(current, EntryKind::Aliased, Won::FIRST)?;
+            entry.references = alias_for(&derived.key);
+            Ok(Alias {
+                key: current.key.clone(),
+                claim: claim_of(current)?,
+                entry,
+            })
+        });
         Ok(StoreClaim {
-            key: self.key().clone(),
-            claim,
+            key: derived.key.clone(),
+            claim: claim_of(derived)?,
             place: self.place(),
+            alias: alias.transpose()?,
         })
     }
 
@@ -97,6 +121,7 @@ impl Prepared {
         let kind = match outcome.kind() {
             OutcomeKind::Success => EntryKind::Executed,
             OutcomeKind::Declined => EntryKind::Declined,
+            OutcomeKind::Alias => EntryKind::Aliased,
         };
         let mut entry = self.entry(kind, won)?;
         entry.outcome_digest = digest;
@@ -144,13 +169,7 @@ impl Prepared {
 
     /// The entry that is committed with a leased claim; it takes the place.
     pub(crate) fn intended(&self) -> Result<Entry, Error> {
-        let mut entry = self.entry(
-            EntryKind::Intended,
-            Won {
-                generation: 1,
-                attempt: 1,
-            },
-        )?;
+        let mut entry = self.entry(EntryKind::Intended, Won::FIRST)?;
         entry.place = self.place();
         Ok(entry)
     }
@@ -196,7 +215,12 @@ impl Prepared {
     }
 
     pub(crate) fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
-        let derived = &self.derived;
+        self.entry_of(self.identity.derived(), kind, won)
+    }
+
+    fn entry_of(&self, derived: &Derived, kind: EntryKind, won: Won) -> Result<Entry, Error> {
+        // On what basis and about whom is what this build knows of, whichever key it is on record under.
+        let Derived { subject, basis, .. } = self.identity.current();
         // A canonical form is UTF-8, so nothing is lost.
         let preimage = String::from_utf8_lossy(&derived.preimage).into_owned();
         Ok(Entry {
@@ -215,7 +239,7 @@ impl Prepared {
             frees_place: false,
             actor: None,
             references: None,
-            detail: Detail::new(derived.subject.clone(), preimage, derived.basis.clone())?,
+            detail: Detail::new(subject.clone(), preimage, basis.clone())?,
         })
     }
 }
@@ -244,4 +268,11 @@ pub(crate) fn text_fault(what: &str, text: Option<&str>, longest: usize) -> Opti
 pub(crate) struct Won {
     pub(crate) generation: u32,
     pub(crate) attempt: u32,
+}
+
+impl Won {
+    const FIRST: Self = Self {
+        generation: 1,
+        attempt: 1,
+    };
 }

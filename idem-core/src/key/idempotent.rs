@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::canonical::{CanonicalError, Members};
-use super::{KeySchema, Tenant};
+use super::{Derived, KeyError, KeySchema, Tenant};
+use crate::clock::Timestamp;
 
 /// A type whose fields are classified: key, payload, basis, or none of them.
 ///
@@ -76,8 +77,27 @@ pub trait Idempotent: IdempotentFields {
     /// Whether the action is an implied member of the key; false for a type that has a key field of that name.
     const ACTION_IS_IMPLIED: bool = true;
 
+    /// Until when calls claim the key of the [previous](Self::previous) definition, too; `None` where there is none.
+    ///
+    /// The host's clock is asked, so the date leaves a margin.
+    const PREVIOUS_UNTIL: Option<Timestamp> = None;
+
     /// Returns the action, such as `refund.issue`.
     fn action(&self) -> &str;
+
+    /// Derives what the input says of its effect by the definition that a deploy has changed, if it has; `tenant` is that
+    /// of the call.
+    ///
+    /// Until [`PREVIOUS_UNTIL`](Self::PREVIOUS_UNTIL) an effect is on record under the previous key and the new one becomes
+    /// its alias; later, an alias is followed. The tenant has to be the same by both definitions.
+    ///
+    /// # Errors
+    ///
+    /// As [`derive`](super::derive).
+    fn previous(&self, tenant: Option<&Tenant>) -> Result<Option<Derived>, KeyError> {
+        let _ = tenant;
+        Ok(None)
+    }
 }
 
 /// Says where the tenant of an input comes from.

@@ -22,6 +22,8 @@ pub enum EntryKind {
     Revoked,
     /// The undone effect may happen once more.
     Reopened,
+    /// The effect of this key is on record under another key, which the references name.
+    Aliased,
 }
 
 impl EntryKind {
@@ -37,15 +39,16 @@ impl EntryKind {
             Self::Resolved => "resolved",
             Self::Revoked => "revoked",
             Self::Reopened => "reopened",
+            Self::Aliased => "aliased",
         }
     }
 
     /// The kind of a stored word; `None` if this build does not know it.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        use EntryKind::{Declined, Executed, Intended, Refused, Reopened, Resolved, Revoked, Unknown};
+        use EntryKind::{Aliased, Declined, Executed, Intended, Refused, Reopened, Resolved, Revoked, Unknown};
         [
-            Intended, Executed, Declined, Refused, Unknown, Resolved, Revoked, Reopened,
+            Intended, Executed, Declined, Refused, Unknown, Resolved, Revoked, Reopened, Aliased,
         ]
         .into_iter()
         .find(|kind| kind.as_str() == word)
@@ -112,7 +115,8 @@ pub struct Entry {
     pub frees_place: bool,
     /// Who acted, where a person or a reconciliation did.
     pub actor: Option<String>,
-    /// What downstream systems call the effect, as JSON: pairs of system and id.
+    /// What other systems call the effect, as JSON: pairs of system and id. An alias names the key that it stands for, as
+    /// the id in the system `idem`.
     pub references: Option<String>,
     /// What the entry says in clear, kept beside it.
     pub detail: Detail,
@@ -132,7 +136,7 @@ impl Entry {
                 slot.push_str(&hex(self.fingerprint.as_bytes()));
                 slot
             }
-            (EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened, _) => String::new(),
+            (EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened | EntryKind::Aliased, _) => String::new(),
             // One for each attempt, however often its claim is sent. Attempts are counted anew when a record has
             // expired, and the new one has to take its place anew.
             (EntryKind::Intended, _) => format!("{}:{}", self.attempt, hex(self.detail.salt())),

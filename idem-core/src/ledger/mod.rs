@@ -9,7 +9,7 @@ pub use detail::Detail;
 pub use entry::{Entry, EntryKind, Reason};
 
 use crate::clock::Timestamp;
-use crate::key::Fingerprint;
+use crate::key::{Fingerprint, IdempotencyKey};
 
 /// Names one entry of the ledger, for errors and answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +31,39 @@ pub struct LedgerRef {
 /// The newest fact that the ledger holds about a key.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// [`Executed`](EntryKind::Executed), [`Revoked`](EntryKind::Revoked) or
-    /// [`Reopened`](EntryKind::Reopened).
+    /// [`Executed`](EntryKind::Executed), [`Revoked`](EntryKind::Revoked), [`Reopened`](EntryKind::Reopened) or
+    /// [`Aliased`](EntryKind::Aliased).
     pub kind: EntryKind,
     /// The fingerprint of the effect.
     pub fingerprint: Fingerprint,
     /// The entry.
     pub entry: LedgerRef,
+    /// The key that an [alias](EntryKind::Aliased) stands for, from its references by [`alias_of`].
+    pub alias: Option<IdempotencyKey>,
 }
+
+impl EntryKind {
+    /// Whether an entry of this kind is a fact about its key that a claim has to find: see [`Standing::kind`].
+    #[must_use]
+    pub const fn stands(self) -> bool {
+        matches!(self, Self::Executed | Self::Revoked | Self::Reopened | Self::Aliased)
+    }
+}
+
+/// Reads the key that an [alias](EntryKind::Aliased) stands for from the references of its entry.
+#[must_use]
+pub fn alias_of(references: &str) -> Option<IdempotencyKey> {
+    let pairs: Vec<(String, String)> = serde_json::from_str(references).ok()?;
+    let (_, key) = pairs.iter().find(|(system, _)| system == IDEM)?;
+    IdempotencyKey::parse(key).ok()
+}
+
+/// The references of an alias for `key`.
+pub(crate) fn alias_for(key: &IdempotencyKey) -> Option<String> {
+    serde_json::to_string(&[(IDEM, key.as_str())]).ok()
+}
+
+const IDEM: &str = "idem";
 
 /// What the ledger says about a claim, read in the statement that claims.
 #[derive(Clone, Debug, Default)]

@@ -96,6 +96,16 @@ impl Record {
         }
     }
 
+    /// Whether the record says no more than that the effect is on record under another key.
+    #[must_use]
+    pub fn is_alias(&self) -> bool {
+        self.status == Status::Completed
+            && self
+                .outcome
+                .as_ref()
+                .is_some_and(|outcome| outcome.kind() == OutcomeKind::Alias)
+    }
+
     /// Whether the record counts as absent at `now`.
     ///
     /// Claims in flight and unknown outcomes never expire.

@@ -3,6 +3,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
 use crate::canonical::{self, CanonicalError, CanonicalErrorKind};
+use crate::key::IdempotencyKey;
 
 /// Whether an outcome is a result or a final error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +12,8 @@ pub enum OutcomeKind {
     Success,
     /// The effect was declined for good; the outcome is the final error's value.
     Declined,
+    /// The effect is on record under another key, which the outcome names.
+    Alias,
 }
 
 /// The recorded outcome of an effect, as every repeat gets it.
@@ -28,6 +31,8 @@ pub struct Outcome {
 
 /// The type tag of values written by serde as JSON.
 const JSON: &str = "json";
+/// The type tag of an alias.
+const KEY: &str = "key";
 /// The codec that keeps bytes as they are.
 pub(crate) const IDENTITY: &str = "identity";
 /// In place of a codec where the bytes were not kept by choice.
@@ -61,6 +66,23 @@ impl Outcome {
             type_tag: JSON.into(),
             codec: IDENTITY.into(),
         }
+    }
+
+    /// What is recorded under a key whose effect is on record under `key`.
+    pub(crate) fn alias(key: &IdempotencyKey) -> Self {
+        Self {
+            kind: OutcomeKind::Alias,
+            bytes: Some(key.as_str().into()),
+            type_tag: KEY.into(),
+            codec: IDENTITY.into(),
+        }
+    }
+
+    /// The key that an alias names; `None` also when what is stored names none.
+    #[must_use]
+    pub fn alias_of(&self) -> Option<IdempotencyKey> {
+        let text = self.bytes.as_deref().filter(|_| self.kind == OutcomeKind::Alias)?;
+        IdempotencyKey::parse(std::str::from_utf8(text).ok()?).ok()
     }
 
     /// An outcome from its stored parts; `bytes` is `None` when they were not kept.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::key::IdempotencyKey;
 use crate::ledger::LedgerRef;
 use crate::record::Outcome;
 
@@ -35,6 +36,8 @@ pub enum Reply {
     PlaceTaken(LedgerRef),
     /// The effect was done and undone.
     Revoked(Option<Outcome>),
+    /// The effect of this key is on record under another one, and nothing was claimed: claim that one.
+    Aliased(IdempotencyKey),
     /// The event took effect, now or when it was sent before.
     Done,
     /// The token does not own the claim any more; nothing changed.
@@ -49,6 +52,9 @@ pub enum Illegal {
     /// A completed record has no outcome.
     #[error("a completed record has no outcome")]
     NoOutcome,
+    /// An alias does not name the key that it stands for.
+    #[error("an alias does not name the key that it stands for")]
+    NoAlias,
     /// A leased record has no recovery.
     #[error("a leased record does not say how to recover")]
     NoRecovery,

@@ -70,6 +70,7 @@ fn stands(kind: EntryKind, generation: u32) -> LedgerView {
         kind,
         fingerprint: fingerprint(1),
         entry: entry("k", generation),
+        alias: None,
     });
     LedgerView { own, place: None }
 }

@@ -22,6 +22,11 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
     let live = |record: &Record| !record.is_expired(now);
     match event {
         Event::Claim(claim) => match record.filter(live) {
+            Some(record) if record.is_alias() => {
+                let key = record.outcome.as_ref().and_then(Outcome::alias_of);
+                let key = key.ok_or(Illegal::NoAlias)?;
+                Ok((Some(record), Reply::Aliased(key)))
+            }
             None => claim_absent(ledger, claim, now),
             Some(record) => claim_present(record, ledger, claim, now),
         },
@@ -113,6 +118,11 @@ pub fn transition(record: Option<Record>, ledger: &LedgerView, event: Event, now
 /// A claim where no record counts: the ledger is asked before anything runs.
 fn claim_absent(ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
     if let Some(standing) = &ledger.own {
+        if standing.kind == EntryKind::Aliased {
+            // What is asked for is judged under the key that has the effect.
+            let key = standing.alias.clone().ok_or(Illegal::NoAlias)?;
+            return Ok((None, Reply::Aliased(key)));
+        }
         check_version(&standing.fingerprint, &claim.fingerprint)?;
     }
     let generation = match &ledger.own {
@@ -293,6 +303,7 @@ fn revoke(
                 kind: EntryKind::Executed,
                 entry,
                 fingerprint,
+                ..
             }) if entry.generation == expected_generation => {
                 let revoked = Record {
                     fingerprint: fingerprint.clone(),
@@ -316,6 +327,7 @@ fn revoke(
                 let why = match kind {
                     EntryKind::Executed => ANOTHER_GENERATION,
                     EntryKind::Revoked => REVOKED,
+                    EntryKind::Aliased => "the effect is on record under another key",
                     _ => "the effect was reopened and has not happened since",
                 };
                 refused(record, why)
@@ -362,6 +374,7 @@ fn reopen(
                 kind: EntryKind::Revoked,
                 entry,
                 fingerprint,
+                ..
             }),
         ) => Some((entry.generation, fingerprint.clone())),
         (None, _) => None,

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::execute::send;
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::{Entry, EntryKind};
+use crate::record::Outcome;
 use crate::state::{Reply, Settlement};
 
 /// How often a step is sent again when the database undid it or its answer was lost. Every step is a
@@ -42,7 +43,7 @@ async fn try_claim<S: TransactionalStore>(
     intended: &Entry,
 ) -> Result<Option<Reply>, Error> {
     let mut transaction = send(store.begin(claim.key.tenant())).await?;
-    let reply = match send(store.claim_in(&mut transaction, claim)).await {
+    let reply = match claim_in(store, &mut transaction, claim).await {
         Ok(reply) => reply,
         Err(error) => {
             // What is left of it would be in the way of the next try, on another connection.
@@ -77,6 +78,51 @@ async fn try_claim<S: TransactionalStore>(
             send(store.commit(transaction)).await?;
             Ok(Some(reply))
         }
+    }
+}
+
+/// Claims a key and, where that is won, its alias. Unless it answers [`Reply::Claimed`] the transaction has to be rolled
+/// back to where it was.
+pub(crate) async fn claim_in<S: TransactionalStore>(
+    store: &S,
+    transaction: &mut S::Transaction<'_>,
+    claim: &StoreClaim,
+) -> Result<Reply, Error> {
+    let reply = send(store.claim_in(transaction, claim)).await?;
+    let (Reply::Claimed { .. }, Some(alias)) = (&reply, &claim.alias) else {
+        return Ok(reply);
+    };
+    let second = StoreClaim {
+        key: alias.key.clone(),
+        claim: alias.claim.clone(),
+        place: None,
+        alias: None,
+    };
+    match send(store.claim_in(transaction, &second)).await? {
+        Reply::Aliased(key) if key == claim.key => Ok(reply),
+        Reply::Claimed { generation, attempt } => {
+            let outcome = Outcome::alias(&claim.key);
+            let completion = Completion {
+                owner: alias.claim.owner,
+                retention: alias.claim.retention,
+                entry: Entry {
+                    generation,
+                    attempt,
+                    outcome_digest: outcome.digest(),
+                    ..alias.entry.clone()
+                },
+                outcome,
+            };
+            match send(store.complete_in(transaction, &completion)).await? {
+                Completed::Done => Ok(reply),
+                Completed::Stale | Completed::PlaceTaken => {
+                    let message = "a claim was gone in the transaction that made it";
+                    Err(Error::new(ErrorKind::Store, message).with_retry(Retry::Transaction))
+                }
+            }
+        }
+        // It has a record of its own, or is about to.
+        _ => Ok(Reply::Aliased(alias.key.clone())),
     }
 }
 

@@ -18,6 +18,19 @@ pub struct StoreClaim {
     pub claim: Claim,
     /// The `once_per` place that the effect will take.
     pub place: Option<PlaceDigest>,
+    /// A second key of the same effect, which becomes an alias of the first.
+    pub alias: Option<Alias>,
+}
+
+/// A key that is claimed together with another and from then on stands for it.
+#[derive(Clone, Debug)]
+pub struct Alias {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// The claim of it, which has no lease.
+    pub claim: Claim,
+    /// The entry that says what it stands for.
+    pub entry: Entry,
 }
 
 /// What a store found where a claim was not won.
@@ -29,6 +42,18 @@ pub struct View {
     pub ledger: LedgerView,
     /// The storage's clock.
     pub now: Timestamp,
+}
+
+impl View {
+    /// The key under which the effect is on record, where the one that was looked at is an [`Alias`] of it.
+    #[must_use]
+    pub fn alias(&self) -> Option<IdempotencyKey> {
+        let live = self.record.as_ref().filter(|record| !record.is_expired(self.now));
+        match live {
+            Some(record) => record.outcome.as_ref().and_then(Outcome::alias_of),
+            None => self.ledger.own.as_ref().and_then(|own| own.alias.clone()),
+        }
+    }
 }
 
 /// An outside effect that has no outcome yet: its attempt runs, or ended without telling.

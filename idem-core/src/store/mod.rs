@@ -7,6 +7,6 @@ mod memory;
 mod traits;
 
 pub use capabilities::Capabilities;
-pub use claim::{Completed, Completion, OpenClaim, PlaceDigest, StoreClaim, View};
+pub use claim::{Alias, Completed, Completion, OpenClaim, PlaceDigest, StoreClaim, View};
 pub use memory::{MemoryConnection, MemoryStore, MemoryTransaction};
 pub use traits::{Store, TransactionalStore};

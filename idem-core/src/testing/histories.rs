@@ -104,6 +104,7 @@ impl Model {
             kind: EntryKind::Executed,
             fingerprint: parts.completion.entry.fingerprint,
             entry,
+            alias: None,
         });
         "executed".to_owned()
     }
@@ -187,6 +188,7 @@ pub(super) fn parts(intent: &Intent) -> Parts {
             key: derived.key,
             claim,
             place: None,
+            alias: None,
         },
         completion: Completion {
             owner,

@@ -23,6 +23,7 @@ mod intent;
 mod joined;
 mod leased;
 mod lost_lease;
+mod previous;
 mod purge;
 
 pub use intent::Intent;
@@ -57,6 +58,7 @@ pub async fn transactional_store<S: TransactionalStore + Clone>(store: S) {
     lost_lease::run(&kit).await;
     by_hand::run(&kit).await;
     purge::run(&kit).await;
+    previous::run(&kit).await;
 }
 
 /// A store under test.

@@ -7,7 +7,7 @@ mod parse;
 mod tests;
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Ident, LitStr, Path};
+use syn::{Ident, LitStr, Path, Type};
 
 pub(crate) use self::option::{Legal, Place};
 use crate::ctxt::Ctxt;
@@ -24,6 +24,8 @@ pub(crate) struct Args {
     pub(crate) subject: Option<Ident>,
     pub(crate) strict: Option<Span>,
     pub(crate) pin: Option<LitStr>,
+    pub(crate) previous: Option<Type>,
+    pub(crate) until: Option<LitStr>,
     pub(crate) root: Option<Path>,
     /// Options that were written, well or not. What was written badly has its message
     /// already and must not be reported as missing too.

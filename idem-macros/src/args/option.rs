@@ -51,6 +51,8 @@ const OPTIONS: &[Legal] = &[
     option("allow", "allow = [created_at]", false, true),
     option("strict", "strict", true, false),
     option("pin", r#"pin = "00000000""#, true, false),
+    option("previous", "previous = OldRefund", true, false),
+    option("until", r#"until = "2027-03-01""#, true, false),
     option("crate", "crate = ::path", true, false),
 ];
 

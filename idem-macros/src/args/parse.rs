@@ -119,6 +119,11 @@ fn value(cx: &Ctxt, input: ParseStream<'_>, name: &Ident, legal: &Legal, args: &
             let field = input.call(Ident::parse_any).map_err(|_| unfit(input, legal))?;
             args.subject = Some(field);
         }
+        "previous" => {
+            let found = input.fork();
+            args.previous = Some(input.parse().map_err(|_| unfit(&found, legal))?);
+        }
+        "until" => args.until = Some(string(input, legal)?),
         "crate" => {
             let path = input.call(Path::parse_mod_style).map_err(|_| unfit(input, legal))?;
             args.root = Some(path);

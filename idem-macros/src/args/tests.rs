@@ -32,6 +32,8 @@ fn every_option_is_read() {
             allow = [created_at],
             strict,
             pin = "0a1b2c3d",
+            previous = old::Refund<'a>,
+            until = "2027-03-01",
             crate = ::idem_core,
         ),
         Place::Struct,
@@ -46,6 +48,8 @@ fn every_option_is_read() {
     assert_eq!(args.allow.map(|it| it.names.len()), Some(1));
     assert!(args.strict.is_some());
     assert_eq!(args.pin.map(|it| it.value()).as_deref(), Some("0a1b2c3d"));
+    assert!(args.previous.is_some());
+    assert_eq!(args.until.map(|it| it.value()).as_deref(), Some("2027-03-01"));
     assert!(args.root.is_some());
 }
 

@@ -6,6 +6,7 @@ mod key_field;
 mod names;
 mod payload;
 mod pin;
+mod previous;
 mod serde;
 mod shape;
 mod spelling;
@@ -21,7 +22,7 @@ pub(crate) use self::key_field::{Identity, key_field};
 use crate::args::{Args, Names, Place, Tenant};
 use crate::ast::{Body, Field, Form, Item, by_wire_name};
 use crate::ctxt::Ctxt;
-use crate::plan::Plan;
+use crate::plan::{Plan, Previous};
 
 /// Checks an `#[idempotent]` type. The plans may be used only if `cx` stays clean.
 pub(crate) fn idempotent<'a>(cx: &Ctxt, item: &'a Item, args: &Args) -> Vec<Plan<'a>> {
@@ -66,6 +67,11 @@ pub(crate) fn idempotent<'a>(cx: &Ctxt, item: &'a Item, args: &Args) -> Vec<Plan
             Vec::new()
         }
     }
+}
+
+/// Checks what an `#[idempotent]` type says of its previous definition.
+pub(crate) fn previous(cx: &Ctxt, item: &Item, args: &Args, plans: &[Plan<'_>]) -> Option<Previous> {
+    previous::has_an_end(cx, item, args, plans)
 }
 
 /// The options of one struct or variant, with those of its enum behind them.

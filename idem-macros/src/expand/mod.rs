@@ -37,8 +37,9 @@ pub(crate) fn idempotent(input: TokenStream) -> TokenStream {
     let args = Args::parse(&cx, item.carried.clone().unwrap_or_default(), place);
     let root = Root::new(args.root.as_ref());
     let plans = check::idempotent(&cx, &item, &args);
+    let previous = check::previous(&cx, &item, &args, &plans);
     match cx.check() {
-        Ok(()) => structure::impls(&item, &plans, args.pin.as_ref(), &root),
+        Ok(()) => structure::impls(&item, &plans, args.pin.as_ref(), previous.as_ref(), &root),
         Err(error) => with_stub(&error, fallback::idempotent(&item, &root)),
     }
 }

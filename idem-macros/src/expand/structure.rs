@@ -1,17 +1,24 @@
 //! `IdempotentFields`, `Idempotent` and `TenantKnown` of an `#[idempotent]` type.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::LitStr;
+use syn::spanned::Spanned as _;
 
 use super::bounds::Bounds;
 use super::field::{self, InKey, written};
 use super::{binding, schema, sequence};
 use crate::ast::{Body, Field, Item};
-use crate::plan::{Plan, TenantPlan};
+use crate::plan::{Plan, Previous, TenantPlan};
 use crate::root::Root;
 
-pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root: &Root) -> TokenStream {
+pub(super) fn impls(
+    item: &Item,
+    plans: &[Plan<'_>],
+    pin: Option<&LitStr>,
+    previous: Option<&Previous>,
+    root: &Root,
+) -> TokenStream {
     let writer = Writer {
         is_enum: matches!(item.body, Body::Enum(_)),
         plans,
@@ -30,10 +37,11 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root:
         writer.subject(),
         writer.once_per(),
     ];
+    let previous = previous.map(self::previous);
     let idempotent = writer.action().map(|method| {
         quote! {
             #[automatically_derived]
-            impl #impl_generics __idem::Idempotent for #name #ty_generics #where_clause { #method }
+            impl #impl_generics __idem::Idempotent for #name #ty_generics #where_clause { #method #previous }
         }
     });
     let tenant_known = writer.knows_its_tenant().then(|| {
@@ -53,6 +61,17 @@ pub(super) fn impls(item: &Item, plans: &[Plan<'_>], pin: Option<&LitStr>, root:
             #pinned
         },
     )
+}
+
+/// The type is given with the user's own tokens, so that a message about it points there.
+fn previous(Previous { ty, millis }: &Previous) -> TokenStream {
+    let from = quote_spanned!(ty.span()=> <#ty as ::core::convert::From<&Self>>::from(self));
+    let derived = quote_spanned!(ty.span()=> __idem::previous::<#ty>(&#from, __idem_tenant));
+    quote! {
+        const PREVIOUS_UNTIL: ::core::option::Option<__idem::Timestamp> =
+            ::core::option::Option::Some(__idem::Timestamp::from_millis(#millis));
+        fn previous(&self, __idem_tenant: ::core::option::Option<&__idem::Tenant>) -> __idem::PreviousKey { #derived }
+    }
 }
 
 struct Writer<'a> {

@@ -37,7 +37,7 @@ CREATE TABLE {ledger} (
     generation        integer NOT NULL,
     attempt           integer NOT NULL,
     kind              text COLLATE "C" NOT NULL CHECK (kind IN
-        ('intended', 'executed', 'declined', 'refused', 'unknown', 'resolved', 'revoked', 'reopened')),
+        ('intended', 'executed', 'declined', 'refused', 'unknown', 'resolved', 'revoked', 'reopened', 'aliased')),
     slot              text COLLATE "C" NOT NULL,
     action            text COLLATE "C" NOT NULL,
     fingerprint         bytea    NOT NULL,

@@ -37,7 +37,7 @@ CREATE TABLE {ledger} (
     generation        INTEGER NOT NULL,
     attempt           INTEGER NOT NULL,
     kind              TEXT NOT NULL CHECK (kind IN
-        ('intended', 'executed', 'declined', 'refused', 'unknown', 'resolved', 'revoked', 'reopened')),
+        ('intended', 'executed', 'declined', 'refused', 'unknown', 'resolved', 'revoked', 'reopened', 'aliased')),
     slot              TEXT NOT NULL,
     action            TEXT NOT NULL,
     fingerprint         BLOB NOT NULL,

@@ -104,7 +104,7 @@ WHERE held.got
   AND NOT EXISTS (
         SELECT 1 FROM {ledger} e
         WHERE e.tenant = $1 AND e.idem_key = $2
-          AND (e.kind IN ('executed', 'revoked') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))
+          AND (e.kind IN ('executed', 'revoked', 'aliased') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))
   AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING
 RETURNING pg_current_xact_id()::text";
@@ -140,7 +140,7 @@ WHERE held.got
   AND NOT EXISTS (
         SELECT 1 FROM {ledger} e
         WHERE e.tenant = $1 AND e.idem_key = $2
-          AND (e.kind IN ('executed', 'revoked') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))
+          AND (e.kind IN ('executed', 'revoked', 'aliased') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))
   AND {place_is_free}
 RETURNING pg_current_xact_id()::text";
 
@@ -167,7 +167,8 @@ const VIEW: &str = "
 SELECT {record_columns},
     own.kind AS own_kind, own.fingerprint AS own_fingerprint, own.fingerprint_version::bigint AS own_fingerprint_version,
     own.idem_key AS own_key, own.generation::bigint AS own_generation, own.action AS own_action, own.step_id AS own_step_id,
-    own.run_id AS own_run_id, floor(extract(epoch FROM own.recorded_at) * 1000)::bigint AS own_recorded_at,
+    own.run_id AS own_run_id, CASE WHEN own.kind = 'aliased' THEN own.effect_references END AS own_references,
+    floor(extract(epoch FROM own.recorded_at) * 1000)::bigint AS own_recorded_at,
     place.idem_key AS place_key, place.generation::bigint AS place_generation, place.action AS place_action,
     place.step_id AS place_step_id, place.run_id AS place_run_id,
     floor(extract(epoch FROM place.recorded_at) * 1000)::bigint AS place_recorded_at
@@ -175,7 +176,7 @@ FROM (SELECT 1) AS always
 LEFT JOIN {record} r ON r.tenant = $1 AND r.idem_key = $2
 LEFT JOIN LATERAL (
     SELECT * FROM {ledger} e
-    WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind IN ('executed', 'revoked', 'reopened')
+    WHERE e.tenant = $1 AND e.idem_key = $2 AND e.kind IN ('executed', 'revoked', 'reopened', 'aliased')
     ORDER BY e.generation DESC, e.seq DESC LIMIT 1) own ON true
 {place}";
 

@@ -80,7 +80,7 @@ const NOW: &str = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)"
 const UNLESS_DONE: &str = "NOT EXISTS (
         SELECT 1 FROM {ledger} e
         WHERE e.tenant = $1 AND e.idem_key = $2
-          AND (e.kind IN ('executed', 'revoked') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))";
+          AND (e.kind IN ('executed', 'revoked', 'aliased') AND e.generation >= $9 OR e.kind = 'reopened' AND e.generation > $9))";
 
 /// A place is held by the entry with as many predecessors as were freed.
 const PLACE_IS_FREE: &str = "($11 IS NULL OR NOT EXISTS (
@@ -134,8 +134,9 @@ SELECT {now} AS now, r.* FROM (SELECT 1) LEFT JOIN {record} r ON r.tenant = $1 A
 /// `$1` tenant, `$2` key: the newest fact about the key itself.
 const OWN: &str = "
 SELECT kind AS own_kind, fingerprint AS own_fingerprint, fingerprint_version AS own_fingerprint_version, idem_key AS own_key,
-    generation AS own_generation, action AS own_action, step_id AS own_step_id, run_id AS own_run_id, recorded_at AS own_recorded_at
-FROM {ledger} WHERE tenant = $1 AND idem_key = $2 AND kind IN ('executed', 'revoked', 'reopened')
+    generation AS own_generation, action AS own_action, step_id AS own_step_id, run_id AS own_run_id, recorded_at AS own_recorded_at,
+    CASE WHEN kind = 'aliased' THEN effect_references END AS own_references
+FROM {ledger} WHERE tenant = $1 AND idem_key = $2 AND kind IN ('executed', 'revoked', 'reopened', 'aliased')
 ORDER BY generation DESC, seq DESC LIMIT 1";
 
 /// `$1` tenant, `$2` key, `$3` place: who else holds the place.

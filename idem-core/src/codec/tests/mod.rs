@@ -246,6 +246,7 @@ async fn only_a_digest_is_kept_where_that_is_the_choice() {
                 assert_eq!(error.kind(), ErrorKind::Declined, "{way}");
                 assert_eq!(error.declined::<String>(), None, "{way}");
             }
+            OutcomeKind::Alias => panic!("{way} has no alias"),
         }
     }
     let intent = Intent::new("this one is kept");

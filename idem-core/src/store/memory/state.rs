@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::connection::Change;
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
-use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing};
+use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing, alias_of};
 use crate::record::{Mode, Record};
 use crate::state::Status;
 use crate::store::{OpenClaim, PlaceDigest, StoreClaim};
@@ -101,18 +101,13 @@ impl State {
     ) -> LedgerView {
         let all = || self.entries.iter().chain(staged);
         let own = all()
-            .filter(|(entry, _)| {
-                entry.key == *key
-                    && matches!(
-                        entry.kind,
-                        EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened
-                    )
-            })
+            .filter(|(entry, _)| entry.key == *key && entry.kind.stands())
             .max_by_key(|(entry, _)| entry.generation)
             .map(|(entry, at)| Standing {
                 kind: entry.kind,
                 fingerprint: entry.fingerprint.clone(),
                 entry: reference(entry, *at),
+                alias: entry.references.as_deref().and_then(alias_of),
             });
         // A place is held by the entry with as many predecessors as were freed.
         let place = place.and_then(|place| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use idem_core::{
-    EntryKind, Event, Fingerprint, Illegal, LedgerRef, LedgerView, OutcomeKind, OwnerToken, Reply, Standing, Timestamp,
+    Event, Fingerprint, Illegal, LedgerRef, LedgerView, OutcomeKind, OwnerToken, Reply, Standing, Timestamp,
 };
 
 use crate::state::{Entry, Outcome, Record, Recovery, Token};
@@ -112,17 +112,13 @@ pub(crate) fn view(ledger: &[Entry], key: u8) -> LedgerView {
     let own = ledger
         .iter()
         .filter(|entry| entry.key == key)
-        .filter(|entry| {
-            matches!(
-                entry.kind,
-                EntryKind::Executed | EntryKind::Revoked | EntryKind::Reopened
-            )
-        })
+        .filter(|entry| entry.kind.stands())
         .max_by_key(|entry| entry.generation)
         .map(|entry| Standing {
             kind: entry.kind,
             fingerprint: fingerprint(entry.fingerprint),
             entry: reference(entry),
+            alias: None,
         });
     let place = holder(ledger).filter(|entry| entry.key != key).map(reference);
     LedgerView { own, place }
