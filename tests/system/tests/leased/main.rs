@@ -5,6 +5,7 @@ mod chaos;
 mod crash;
 mod downstream;
 mod stage;
+mod two_builds;
 mod worker;
 mod zombie;
 
@@ -13,6 +14,7 @@ fn child_process_entry() {
     idem_system_tests::process::host(&[
         (downstream::ROLE, downstream::play),
         (worker::ROLE, worker::play),
+        (two_builds::ROLE, two_builds::play),
         (worker::PAYS_AND_HANGS, worker::pay_and_hang),
     ]);
 }

@@ -89,7 +89,7 @@ fn lease() -> Duration {
     Duration::from_millis(process::argument("LEASE").parse().expect("milliseconds"))
 }
 
-fn on_the_named(postgres: impl AsyncFnOnce(&str), sqlite: impl AsyncFnOnce(&str)) {
+pub fn on_the_named(postgres: impl AsyncFnOnce(&str), sqlite: impl AsyncFnOnce(&str)) {
     let url = process::argument("DATABASE");
     process::block_on(async {
         if url.starts_with("sqlite:") {
