@@ -99,14 +99,14 @@ impl Prepared {
             })
         };
         let derived = self.identity.derived();
-        let alias = self.identity.alias().map(|current| -> Result<Alias, Error> {
+        let alias = self.identity.alias().map(|current| -> Result<Box<Alias>, Error> {
             let mut entry = self.entry_of(current, EntryKind::Aliased, Won::FIRST)?;
             entry.references = alias_for(&derived.key);
-            Ok(Alias {
+            Ok(Box::new(Alias {
                 key: current.key.clone(),
                 claim: claim_of(current)?,
                 entry,
-            })
+            }))
         });
         Ok(StoreClaim {
             key: derived.key.clone(),

@@ -19,7 +19,7 @@ pub struct StoreClaim {
     /// The `once_per` place that the effect will take.
     pub place: Option<PlaceDigest>,
     /// A second key of the same effect, which becomes an alias of the first.
-    pub alias: Option<Alias>,
+    pub alias: Option<Box<Alias>>,
 }
 
 /// A key that is claimed together with another and from then on stands for it.

@@ -21,6 +21,7 @@ fn messages_are_those_on_record() {
         "option",
         "payload",
         "pin",
+        "previous",
         "serde",
         "shape",
         "spelling",
