@@ -296,6 +296,22 @@ async fn an_alias_outlives<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         kit.idem.purge_expired(1000).await.expect("a purge");
     }
     assert_eq!(kit.ran(), 1);
+
+    // A final error that has expired is forgotten, and what is asked for then stays where it was begun.
+    let intent = Intent::new("a final error");
+    let before = Changed::<false>(intent.clone());
+    let declining = async |_: &mut S::Connection| Err::<u32, _>(EffectError::final_("no"));
+    let short = kit.idem.call(&before).retention(retention());
+    assert_eq!(kind(short.transaction(declining).await), ErrorKind::Declined);
+    wait_for_expiry().await;
+    kit.idem.purge_expired(1000).await.expect("a purge");
+    let after = Changed::<true>(intent.clone());
+    assert_eq!(
+        act(kit, &after).await.expect("it follows what the ledger says"),
+        Done::Executed(7)
+    );
+    replays(kit, &intent).await;
+    assert_eq!(kit.ran(), 1);
 }
 
 async fn by_hand<S: TransactionalStore + Clone>(kit: &Kit<S>) {

@@ -54,13 +54,14 @@ CREATE TABLE {ledger} (
     freed_place       bytea,
     detail_commitment bytea NOT NULL,
     recorded_at       timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT {ledger}_one UNIQUE (tenant, idem_key, generation, kind, slot),
-    CONSTRAINT {ledger}_place UNIQUE (place, tenant, place_generation)
+    CONSTRAINT {ledger}_one UNIQUE (tenant, idem_key, generation, kind, slot)
 );
 
 -- Only the lookup by key begins with the tenant. On tables without statistics PostgreSQL would otherwise take another
 -- index that does for the one by key, and read all that a tenant ever did.
-CREATE INDEX {ledger}_freed_place ON {ledger} (freed_place, tenant);
+-- Few entries take or free a place, and the others are spared its indexes.
+CREATE UNIQUE INDEX {ledger}_place ON {ledger} (place, tenant, place_generation) WHERE place IS NOT NULL;
+CREATE INDEX {ledger}_freed_place ON {ledger} (freed_place, tenant) WHERE freed_place IS NOT NULL;
 CREATE INDEX {ledger}_action ON {ledger} (action, tenant, recorded_at);
 
 CREATE TABLE {ledger_detail} (
@@ -78,7 +79,7 @@ CREATE TABLE {ledger_detail} (
     salt           bytea NOT NULL
 );
 
-CREATE INDEX {ledger_detail}_subject ON {ledger_detail} (tenant, subject);
+CREATE INDEX {ledger_detail}_subject ON {ledger_detail} (tenant, subject) WHERE subject IS NOT NULL;
 
 CREATE FUNCTION {ledger}_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

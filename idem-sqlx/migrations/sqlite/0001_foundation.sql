@@ -57,8 +57,8 @@ CREATE TABLE {ledger} (
 );
 
 CREATE UNIQUE INDEX {ledger}_one ON {ledger} (tenant, idem_key, generation, kind, slot);
-CREATE UNIQUE INDEX {ledger}_place ON {ledger} (tenant, place, place_generation);
-CREATE INDEX {ledger}_freed_place ON {ledger} (tenant, freed_place);
+CREATE UNIQUE INDEX {ledger}_place ON {ledger} (place, tenant, place_generation) WHERE place IS NOT NULL;
+CREATE INDEX {ledger}_freed_place ON {ledger} (freed_place, tenant) WHERE freed_place IS NOT NULL;
 CREATE INDEX {ledger}_action ON {ledger} (tenant, action, recorded_at);
 
 CREATE TABLE {ledger_detail} (
