@@ -18,12 +18,18 @@ pub(crate) trait Codes {
     fn is_denied(code: &str) -> bool;
     /// A table is missing.
     fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool;
+    /// A pooler has given the connection to a server that does not have its prepared statements.
+    fn is_mixed_up(error: &dyn sqlx::error::DatabaseError) -> bool;
 }
 
 /// Wraps an error of a statement of ours.
 pub(crate) fn store<C: Codes>(what: &str, source: sqlx::Error) -> Error {
     let retry = retry_of::<C>(&source);
-    let what = if code_of(&source).is_some_and(|code| C::is_denied(&code)) {
+    let what = if source.as_database_error().is_some_and(C::is_mixed_up) {
+        format!(
+            "{what}: a pooler between this program and the database mixes up prepared statements, as PgBouncer in transaction mode does before 1.21 or without `max_prepared_statements`; set `persistent_statements(false)` on the store and `.persistent(false)` on the queries of effects, or have the pooler keep the statements apart"
+        )
+    } else if code_of(&source).is_some_and(|code| C::is_denied(&code)) {
         format!(
             "{what}: the database role may not, or a row-level security policy refused; grant it, or set what the policy reads in `on_begin`, and before `join` in the transaction itself"
         )
@@ -97,6 +103,8 @@ pub(crate) fn classify<C: Codes>(error: &(dyn StdError + 'static)) -> Retry {
 
 fn retry_of<C: Codes>(error: &sqlx::Error) -> Retry {
     match error {
+        // The next connection would not be better.
+        sqlx::Error::Database(error) if C::is_mixed_up(&**error) => Retry::Never,
         sqlx::Error::Database(error) => match error.code() {
             Some(code) if C::is_conflict(&code) => Retry::Transaction,
             Some(code) if C::is_disconnect(&code) => Retry::ConnectionLost,

@@ -1,4 +1,6 @@
 //! The tables' versions: embedded migrations, and who may use their result.
+//!
+//! Every statement in here is sent as it is, without a prepared statement, so that a pooler can stand in between.
 
 use idem_core::{Error, ErrorKind};
 
@@ -24,7 +26,13 @@ struct Found {
 const CREATE: &str =
     "CREATE TABLE IF NOT EXISTS {schema} (version bigint NOT NULL PRIMARY KEY, min_reader bigint NOT NULL)";
 const READ: &str = "SELECT max(version), max(min_reader) FROM {schema}";
-const WRITE: &str = "INSERT INTO {schema} (version, min_reader) VALUES ($1, $2)";
+
+fn write(migration: &Migration) -> String {
+    let Migration {
+        version, min_reader, ..
+    } = migration;
+    format!("INSERT INTO {{schema}} (version, min_reader) VALUES ({version}, {min_reader})")
+}
 
 /// Refuses tables that this code may not use.
 fn check(found: Option<&Found>, names: &Names) -> Result<(), Error> {
@@ -90,15 +98,12 @@ fn incomplete(names: &Names, source: sqlx::Error) -> Error {
 /// The migrations with their version rows. It fails where the tables are there already.
 fn script(migrations: &[Migration], names: &Names) -> String {
     let mut sql = format!("{};\n\n", CREATE.replace("IF NOT EXISTS ", ""));
-    for Migration {
-        version,
-        min_reader,
-        sql: step,
-    } in migrations
-    {
+    for migration in migrations {
+        let Migration { version, sql: step, .. } = migration;
         sql.push_str(&format!(
-            "-- Version {version}\n\n{}\n\nINSERT INTO {{schema}} (version, min_reader) VALUES ({version}, {min_reader});\n\n",
-            step.trim_end()
+            "-- Version {version}\n\n{}\n\n{};\n\n",
+            step.trim_end(),
+            write(migration)
         ));
     }
     names.fill(&sql)
@@ -110,12 +115,10 @@ macro_rules! runner {
             connection: &mut <$database as sqlx::Database>::Connection,
             names: &Names,
         ) -> Result<Option<Found>, sqlx::Error> {
-            let row: (Option<i64>, Option<i64>) = sqlx::query_as(names.statement(READ))
-                .fetch_one(connection)
-                .await?;
-            Ok(row
-                .0
-                .zip(row.1)
+            let row = sqlx::raw_sql(names.statement(READ)).fetch_one(connection).await?;
+            let (version, min_reader): (Option<i64>, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
+            Ok(version
+                .zip(min_reader)
                 .map(|(version, min_reader)| Found { version, min_reader }))
         }
 
@@ -136,9 +139,7 @@ macro_rules! runner {
                     .execute(&mut *connection)
                     .await
                     .map_err(failed)?;
-                sqlx::query(names.statement(WRITE))
-                    .bind(migration.version)
-                    .bind(migration.min_reader)
+                sqlx::raw_sql(names.statement(&write(migration)))
                     .execute(&mut *connection)
                     .await
                     .map_err(failed)?;
@@ -150,7 +151,7 @@ macro_rules! runner {
             connection: &mut <$database as sqlx::Database>::Connection,
             names: &Names,
         ) -> Result<(), Error> {
-            // Without prepared statements, so all in one round trip.
+            // All in one round trip.
             match sqlx::raw_sql(names.statement(&probe(NEVER)))
                 .execute(connection)
                 .await
@@ -165,9 +166,9 @@ macro_rules! runner {
 
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres {
-    use sqlx::{PgPool, Postgres};
+    use sqlx::{PgPool, Postgres, Row as _};
 
-    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check, incomplete, probe};
+    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, check, incomplete, probe, write};
     use crate::postgres::{PgRoles, code_is, connect_error, store_error};
 
     const MIGRATIONS: &[Migration] = &[Migration {
@@ -216,9 +217,8 @@ GRANT SELECT ON {record}, {ledger}, {ledger_detail} TO {auditor};
             .begin_with("BEGIN ISOLATION LEVEL READ COMMITTED")
             .await
             .map_err(failed)?;
-        // One process at a time, for as long as the transaction: it works through PgBouncer too.
-        sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
-            .bind(format!("idem schema {}", names.schema()))
+        // One process at a time, for as long as the transaction.
+        sqlx::raw_sql(names.statement("SELECT pg_advisory_xact_lock(hashtextextended('idem schema {schema}', 0))"))
             .execute(&mut *transaction)
             .await
             .map_err(failed)?;
@@ -245,9 +245,9 @@ GRANT SELECT ON {record}, {ledger}, {ledger_detail} TO {auditor};
 
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite {
-    use sqlx::{Sqlite, SqlitePool};
+    use sqlx::{Row as _, Sqlite, SqlitePool};
 
-    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, WRITE, check, incomplete, probe};
+    use super::{CREATE, Error, Found, KNOWN, Migration, Names, READ, check, incomplete, probe, write};
     use crate::sqlite::store_error;
 
     const MIGRATIONS: &[Migration] = &[Migration {

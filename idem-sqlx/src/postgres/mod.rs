@@ -18,7 +18,7 @@ use idem_core::{
 };
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgQueryResult};
-use sqlx::{Executor as _, Postgres, Row as _};
+use sqlx::{Executor as _, Postgres, Row as _, SqlStr};
 
 use crate::error::{self, Codes};
 use crate::{bind, rows};
@@ -58,6 +58,40 @@ impl Codes for Sqlstate {
         // undefined_table
         error.code().is_some_and(|code| code == "42P01")
     }
+
+    fn is_mixed_up(error: &dyn sqlx::error::DatabaseError) -> bool {
+        match error.code().as_deref() {
+            // invalid_sql_statement_name, duplicate_prepared_statement
+            Some("26000" | "42P05") => true,
+            // protocol_violation: the statement of that name takes other parameters. PgBouncer uses the code for much else.
+            Some("08P01") => error.message().contains("prepared statement"),
+            _ => false,
+        }
+    }
+}
+
+/// A connection, or a transaction of its own around one statement.
+enum Apart {
+    Connection(PoolConnection<Postgres>),
+    Transaction(PgTransaction<'static>),
+}
+
+impl Apart {
+    async fn end(self) -> Result<(), Error> {
+        match self {
+            Self::Connection(_) => Ok(()),
+            Self::Transaction(transaction) => transaction.commit().await,
+        }
+    }
+}
+
+impl AsMut<PgConnection> for Apart {
+    fn as_mut(&mut self) -> &mut PgConnection {
+        match self {
+            Self::Connection(connection) => connection,
+            Self::Transaction(transaction) => transaction.as_mut(),
+        }
+    }
 }
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
@@ -87,8 +121,7 @@ impl PgStore {
             Some(_) => &self.sql().claim,
             None => &self.sql().claim_without_place,
         };
-        let query =
-            bind::claim(sqlx::query::<Postgres>(sql.clone()), claim, generation, 1).bind(lock_number(self, &claim.key));
+        let query = bind::claim(self.query(sql), claim, generation, 1).bind(lock_number(self, &claim.key));
         self.won(transaction, query).await
     }
 
@@ -101,17 +134,12 @@ impl PgStore {
         next: (u32, u32),
     ) -> Result<bool, Error> {
         let (generation, attempt) = next;
-        let query = bind::claim(
-            sqlx::query::<Postgres>(self.sql().reclaim.clone()),
-            claim,
-            generation,
-            attempt,
-        )
-        .bind(lock_number(self, &claim.key))
-        .bind(i64::from(seen.status.code()))
-        .bind(i64::from(seen.attempt))
-        .bind(i64::from(seen.generation))
-        .bind(seen.owner.as_bytes().as_slice());
+        let query = bind::claim(self.query(&self.sql().reclaim), claim, generation, attempt)
+            .bind(lock_number(self, &claim.key))
+            .bind(i64::from(seen.status.code()))
+            .bind(i64::from(seen.attempt))
+            .bind(i64::from(seen.generation))
+            .bind(seen.owner.as_bytes().as_slice());
         self.won(transaction, query).await
     }
 
@@ -136,7 +164,7 @@ impl PgStore {
         claim: &StoreClaim,
         seen: &Record,
     ) -> Result<bool, Error> {
-        let query = bind::hold(sqlx::query::<Postgres>(self.sql().hold.clone()), claim, seen);
+        let query = bind::hold(self.query(&self.sql().hold), claim, seen);
         let done = transaction
             .as_mut()
             .execute(query)
@@ -155,7 +183,8 @@ impl PgStore {
             Some(_) => &self.sql().view,
             None => &self.sql().view_without_place,
         };
-        let query = sqlx::query::<Postgres>(sql.clone())
+        let query = self
+            .query(sql)
             .bind(key.tenant().as_str())
             .bind(key.as_str())
             .bind(place.map(|place| &place[..]));
@@ -176,22 +205,38 @@ impl PgStore {
 }
 
 impl PgStore {
-    /// A connection outside of any transaction.
-    async fn acquire(&self) -> Result<PoolConnection<Postgres>, Error> {
-        crate::transaction::acquire(self.pool())
-            .await
-            .map_err(|source| error::acquire::<Sqlstate>("connect to the database", source))
+    /// A statement of this store. Each of them is made here, and sent in a transaction or on what [`apart`](Self::apart)
+    /// gives, so that a pooler can stand in between.
+    fn query(&self, sql: &SqlStr) -> bind::Bound<'static, Postgres> {
+        sqlx::query(sql.clone()).persistent(self.has_persistent_statements())
+    }
+
+    /// Where a statement goes that belongs to no call: to a connection, unless it needs a transaction around it.
+    async fn apart(&self, tenant: Option<&Tenant>) -> Result<Apart, Error> {
+        if let Some(tenant) = tenant.filter(|_| self.has_on_begin()) {
+            // Without its preparation, row-level security hides the record or refuses to read.
+            return self.begin(tenant).await.map(Apart::Transaction);
+        }
+        if !self.has_persistent_statements() {
+            // An unnamed statement is parsed and run in two steps. A pooler sends them to one server in a transaction only;
+            // otherwise the second may find the unnamed statement of another client.
+            return PgTransaction::begin(self).await.map(Apart::Transaction);
+        }
+        let connection = crate::transaction::acquire(self.pool()).await;
+        connection
+            .map(Apart::Connection)
+            .map_err(|source| connect_error("connect to the database", source))
     }
 
     /// Runs one statement of a settlement; whether it changed anything.
     async fn settle_by(
         &self,
         transaction: &mut PgTransaction<'_>,
-        sql: &sqlx::SqlStr,
+        sql: &SqlStr,
         key: &IdempotencyKey,
         event: &Settlement,
     ) -> Result<bool, Error> {
-        let query = bind::settlement(sqlx::query::<Postgres>(sql.clone()), key, event);
+        let query = bind::settlement(self.query(sql), key, event);
         let done = transaction
             .as_mut()
             .execute(query)
@@ -201,7 +246,8 @@ impl PgStore {
     }
 
     async fn origin_on(&self, connection: &mut PgConnection, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
-        let query = sqlx::query::<Postgres>(self.sql().origin.clone())
+        let query = self
+            .query(&self.sql().origin)
             .bind(key.tenant().as_str())
             .bind(key.as_str());
         let row = connection
@@ -222,14 +268,10 @@ impl Store for PgStore {
     }
 
     async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
-        if self.has_on_begin() {
-            // Without its preparation, row-level security hides the record or refuses to read.
-            let mut transaction = self.begin(key.tenant()).await?;
-            let view = self.view_on(transaction.as_mut(), key, place).await?;
-            transaction.rollback().await?;
-            return Ok(view);
-        }
-        self.view_on(&mut *self.acquire().await?, key, place).await
+        let mut apart = self.apart(Some(key.tenant())).await?;
+        let view = self.view_on(apart.as_mut(), key, place).await?;
+        apart.end().await?;
+        Ok(view)
     }
 
     async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
@@ -249,37 +291,36 @@ impl Store for PgStore {
     }
 
     async fn origin(&self, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
-        if self.has_on_begin() {
-            // Without its preparation, row-level security hides the ledger or refuses to read.
-            let mut transaction = self.begin(key.tenant()).await?;
-            let origin = self.origin_on(transaction.as_mut(), key).await?;
-            transaction.rollback().await?;
-            return Ok(origin);
-        }
-        self.origin_on(&mut *self.acquire().await?, key).await
+        let mut apart = self.apart(Some(key.tenant())).await?;
+        let origin = self.origin_on(apart.as_mut(), key).await?;
+        apart.end().await?;
+        Ok(origin)
     }
 
     async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
-        let query = sqlx::query::<Postgres>(self.sql().open_claims.clone())
+        let query = self
+            .query(&self.sql().open_claims)
             .bind(millis(older_than))
             .bind(i64::from(limit));
-        let rows = self
-            .acquire()
-            .await?
+        let mut apart = self.apart(None).await?;
+        let rows = apart
+            .as_mut()
             .fetch_all(query)
             .await
             .map_err(|source| error::tables::<Sqlstate>("list what is open", source))?;
+        apart.end().await?;
         rows.iter().map(rows::open_claim).collect()
     }
 
     async fn purge(&self, batch: u32) -> Result<u64, Error> {
-        let query = sqlx::query::<Postgres>(self.sql().purge.clone()).bind(i64::from(batch));
-        let done = self
-            .acquire()
-            .await?
+        let query = self.query(&self.sql().purge).bind(i64::from(batch));
+        let mut apart = self.apart(None).await?;
+        let done = apart
+            .as_mut()
             .execute(query)
             .await
             .map_err(|source| error::tables::<Sqlstate>("remove expired records", source))?;
+        apart.end().await?;
         Ok(done.rows_affected())
     }
 }
@@ -360,7 +401,7 @@ impl TransactionalStore for PgStore {
             true => &self.sql().complete,
             false => &self.sql().complete_without_place,
         };
-        let query = bind::completion(sqlx::query::<Postgres>(sql.clone()), completion).bind(claimed_in);
+        let query = bind::completion(self.query(sql), completion).bind(claimed_in);
         match transaction
             .as_mut()
             .execute(query)
@@ -388,7 +429,7 @@ impl TransactionalStore for PgStore {
             true => &self.sql().append,
             false => &self.sql().append_without_place,
         };
-        let query = bind::entry(sqlx::query::<Postgres>(sql.clone()), entry);
+        let query = bind::entry(self.query(sql), entry);
         match transaction.as_mut().execute(query).await {
             Ok(_) => Ok(Completed::Done),
             Err(source) if violates(&source, &format!("{}_place", self.ledger_table())) => Ok(Completed::PlaceTaken),

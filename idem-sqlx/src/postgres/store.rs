@@ -19,9 +19,21 @@ use crate::schema;
 /// one, which records the outcome and the ledger entry. Duplicates of a running call are told at
 /// once.
 ///
-/// All that a call needs is inside of its transaction, so a pooler in transaction mode may stand between. It has to keep
-/// prepared statements apart, since sqlx names those that it sends: PgBouncer does from 1.21 on, with
-/// `max_prepared_statements`.
+/// # Poolers
+///
+/// All that a call needs is inside of its transaction, so a pooler in transaction mode, such as PgBouncer, may stand
+/// between, for [`migrate`](Self::migrate) too. Prepared statements are the exception: sqlx names those that it sends,
+/// alike on every connection. PgBouncer keeps them apart from 1.21 on, with `max_prepared_statements`. With an older
+/// one, or without that setting,
+///
+/// - set [`persistent_statements(false)`](Self::persistent_statements) on the store, and
+/// - `.persistent(false)` on every query of an effect that binds something, since an effect shares the connection.
+///
+/// Otherwise calls fail with an error that says so, as a rule at once. As a rule only: a name that stands for another
+/// statement with the same parameters is run without an error, whoever sends it, so the settings are not optional. In
+/// either case PgBouncer needs `ignore_startup_parameters = extra_float_digits`, which sqlx sends.
+///
+/// # Pools
 ///
 /// Clones share the pool. sqlx's pools ping a connection each time it is acquired unless
 /// `test_before_acquire(false)` is set, which costs a round trip per call.
@@ -41,6 +53,7 @@ struct Shared {
 struct Setup {
     names: Names,
     advisory: bool,
+    persistent_statements: bool,
     idle_timeout: Duration,
     on_begin: Option<OnBegin>,
 }
@@ -98,6 +111,7 @@ impl PgStore {
         let setup = Setup {
             names: Names::default(),
             advisory: true,
+            persistent_statements: true,
             idle_timeout: IDLE_TIMEOUT,
             on_begin: None,
         };
@@ -146,6 +160,17 @@ impl PgStore {
     #[must_use]
     pub fn advisory_locks(self, advisory: bool) -> Self {
         self.with(|setup| setup.advisory = advisory)
+    }
+
+    /// Whether the statements of this store are prepared once on each connection and kept under names. Default: yes.
+    ///
+    /// Switch it off behind a pooler in transaction mode that does not keep prepared statements apart: see
+    /// [Poolers](#poolers). Each statement is then parsed each time it is sent, which costs a round trip, and what reads
+    /// outside of a call (the probe, [`peek`](idem_core::Idem::peek), [`stuck`](idem_core::Idem::stuck), a purge) opens a
+    /// transaction for it. The queries of effects are the application's, and need `.persistent(false)` each.
+    #[must_use]
+    pub fn persistent_statements(self, persistent: bool) -> Self {
+        self.with(|setup| setup.persistent_statements = persistent)
     }
 
     /// How long an effect may leave its transaction idle before PostgreSQL ends it, so that a hung
@@ -253,6 +278,10 @@ impl PgStore {
 
     pub(super) fn uses_advisory_locks(&self) -> bool {
         self.shared.setup.advisory
+    }
+
+    pub(super) fn has_persistent_statements(&self) -> bool {
+        self.shared.setup.persistent_statements
     }
 
     pub(super) fn has_on_begin(&self) -> bool {

@@ -1,6 +1,6 @@
 use idem_core::{Error, ErrorKind};
 use sqlx::postgres::PgConnection;
-use sqlx::{Connection as _, Postgres};
+use sqlx::{Connection as _, Executor as _, Postgres, Row as _};
 
 use super::{PgStore, Sqlstate, connect_error, store_error};
 use crate::error;
@@ -98,13 +98,16 @@ impl<'c> PgTransaction<'c> {
 
     /// Whether this is still the transaction in which the key was claimed, if one was.
     pub(super) async fn is_claiming_transaction(&mut self) -> Result<bool, sqlx::Error> {
-        let Some(claimed_in) = self.claimed_in.clone() else {
+        if self.claimed_in.is_none() {
             return Ok(true);
-        };
-        sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text IS NOT DISTINCT FROM $1")
-            .bind(claimed_in)
-            .fetch_one(self.as_mut())
-            .await
+        }
+        // Without parameters, so that nothing has to be prepared.
+        let current = self
+            .as_mut()
+            .fetch_one(sqlx::raw_sql("SELECT pg_current_xact_id_if_assigned()::text"))
+            .await?;
+        let current: Option<String> = current.try_get(0)?;
+        Ok(current == self.claimed_in)
     }
 }
 

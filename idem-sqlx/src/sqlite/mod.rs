@@ -51,6 +51,10 @@ impl Codes for SqliteCodes {
     fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool {
         error.message().starts_with("no such table")
     }
+
+    fn is_mixed_up(_: &dyn sqlx::error::DatabaseError) -> bool {
+        false
+    }
 }
 
 const BUSY: u32 = 5;
