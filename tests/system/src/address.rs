@@ -29,6 +29,17 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
+/// The password, where the URL has one, as it is written there.
+pub(crate) fn password(url: &str) -> Option<&str> {
+    let parts = Parts::of(url);
+    let in_query = || parts.query.split('&').find_map(|pair| pair.strip_prefix("password="));
+    parts
+        .user
+        .split_once(':')
+        .map(|(_, password)| password)
+        .or_else(in_query)
+}
+
 #[derive(Clone, Copy)]
 struct Parts<'u> {
     scheme: &'u str,
@@ -109,6 +120,9 @@ mod tests {
     #[test]
     fn a_printed_address_has_no_password() {
         assert_eq!(without_password("postgres://me:secret@h/d"), "postgres://me:***@h/d");
+        assert_eq!(password("postgres://me:secret@h/d"), Some("secret"));
+        assert_eq!(password("postgres://me@h/d?password=secret"), Some("secret"));
+        assert_eq!(password("postgres://me@h/d"), None);
         assert_eq!(
             without_password("postgres://me@h/d?password=secret"),
             "postgres://me@h/d"

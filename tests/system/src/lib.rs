@@ -9,10 +9,12 @@ pub mod process;
 pub mod wire;
 
 mod address;
+mod pgbouncer;
 mod postgres;
 mod server;
 mod sqlite;
 
+pub use pgbouncer::{PgBouncer, pgbouncer};
 pub use postgres::{Postgres, postgres};
 pub use server::{PrivateServer, Restart, private_server};
 pub use sqlite::{Sqlite, sqlite};
