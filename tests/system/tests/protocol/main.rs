@@ -15,6 +15,7 @@ mod grants;
 mod isolation;
 mod lost_answer;
 mod misuse;
+mod pgbouncer;
 mod race;
 mod rls;
 mod schema;
