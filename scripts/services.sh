@@ -1,14 +1,17 @@
 # shellcheck shell=bash
-# What the tests need beside Rust: a C compiler and a PostgreSQL server. Sourced by the other scripts.
+# What the tests need beside Rust: a C compiler, a PostgreSQL server and PgBouncer. Sourced by the other scripts.
 #
 # One function per service. `<name>_service` uses what the caller names in IDEM_TEST_<NAME>_URL, else a server it finds,
 # else a private one that it starts, installing the package where that is needed; it exports IDEM_TEST_<NAME>_URL and puts
 # what must be undone into `cleanups`. Another service is another such function and one more line in `start_services`.
 #
+# PgBouncer is a program that tests start themselves: IDEM_TEST_PGBOUNCER names it.
+#
 # IDEM_TEST_SERVICES=private  does not look for running servers and starts private ones.
 
 start_services() {
     postgres_service
+    pgbouncer_service
 }
 
 # Undoes in reverse order; safe to call when nothing was started.
@@ -175,6 +178,48 @@ as_postgres() (
         su -s /bin/sh "$POSTGRES_USER" -c "$(printf '%q ' "$@")"
     fi
 )
+
+# ----------------------------------------------------------------------------------------------------------- PgBouncer
+
+POLICY=/usr/sbin/policy-rc.d
+
+pgbouncer_service() {
+    if [[ -n ${IDEM_TEST_PGBOUNCER:-} ]]; then
+        say "PgBouncer: using IDEM_TEST_PGBOUNCER"
+    elif pgbouncer_find; then
+        :
+    elif command -v apt-get >/dev/null && may_be_root; then
+        pgbouncer_install
+        pgbouncer_find || fail "PgBouncer: installed, but the program is not there"
+    else
+        # Other tests do without it.
+        say "PgBouncer: not found; its tests will fail until it is installed"
+        return 0
+    fi
+    export IDEM_TEST_PGBOUNCER
+}
+
+# Debian keeps it off the PATH of ordinary users.
+pgbouncer_find() {
+    IDEM_TEST_PGBOUNCER=$(PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer)
+}
+
+# Debian's package starts a pooler of its own, which nobody here uses; a policy asks it not to.
+pgbouncer_install() {
+    if [[ ! -e $POLICY ]]; then
+        cleanups+=(pgbouncer_remove_policy)
+        as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$POLICY && chmod 755 $POLICY"
+    fi
+    install_packages PgBouncer pgbouncer
+    as_root update-rc.d pgbouncer disable >/dev/null 2>&1 || say "PgBouncer: its service may start with this machine"
+    if [[ " ${cleanups[*]} " == *" pgbouncer_remove_policy "* ]]; then
+        pgbouncer_remove_policy
+    fi
+}
+
+pgbouncer_remove_policy() {
+    as_root rm -f "$POLICY"
+}
 
 # --------------------------------------------------------------------------------------------------------- the machine
 
