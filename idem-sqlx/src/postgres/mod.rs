@@ -121,7 +121,7 @@ impl PgStore {
             Some(_) => &self.sql().claim,
             None => &self.sql().claim_without_place,
         };
-        let query = bind::claim(self.query(sql), claim, generation, 1).bind(lock_number(self, &claim.key));
+        let query = bind::claim(self.query(sql), claim, generation, 1).bind(lock_number(&claim.key));
         self.won(transaction, query).await
     }
 
@@ -135,7 +135,7 @@ impl PgStore {
     ) -> Result<bool, Error> {
         let (generation, attempt) = next;
         let query = bind::claim(self.query(&self.sql().reclaim), claim, generation, attempt)
-            .bind(lock_number(self, &claim.key))
+            .bind(lock_number(&claim.key))
             .bind(i64::from(seen.status.code()))
             .bind(i64::from(seen.attempt))
             .bind(i64::from(seen.generation))
@@ -517,9 +517,9 @@ fn violates(source: &sqlx::Error, constraint: &str) -> bool {
         .is_some_and(|error| error.is_unique_violation() && error.constraint() == Some(constraint))
 }
 
-/// The advisory lock of a key. Two keys that share a number only tell each other in-flight.
-fn lock_number(store: &PgStore, key: &IdempotencyKey) -> i64 {
-    let name = [&store.ledger_table(), key.tenant().as_str(), key.as_str()].join("\0");
+/// The advisory lock of a key, before the table is mixed in. Two keys that share a number only tell each other in-flight.
+fn lock_number(key: &IdempotencyKey) -> i64 {
+    let name = [key.tenant().as_str(), key.as_str()].join("\0");
     let digest = Digest::of(name.as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&digest.as_bytes()[..8]);

@@ -35,7 +35,7 @@ impl Sql {
     /// won is decided by the unique index.
     pub(super) fn new(names: &Names, advisory: bool) -> Self {
         let lock = if advisory {
-            "pg_try_advisory_xact_lock($15)"
+            ADVISORY_LOCK
         } else {
             "($15::bigint IS NOT NULL)"
         };
@@ -82,6 +82,12 @@ impl Sql {
         }
     }
 }
+
+/// Advisory locks belong to the whole database, so the table is mixed into the number of the key: the same key in another
+/// schema, or under another prefix, has another lock. The name is resolved when the statement is parsed, as that of the
+/// table which it inserts into is, and a prepared statement is parsed anew when `search_path` has changed since; so both
+/// are always the same table, also where `on_begin` sets the path for each tenant on pooled connections.
+const ADVISORY_LOCK: &str = "pg_try_advisory_xact_lock($15 # '{record}'::regclass::oid::bigint)";
 
 /// A place is held by the entry with as many predecessors as were freed.
 const PLACE_IS_FREE: &str = "($11::bytea IS NULL OR NOT EXISTS (

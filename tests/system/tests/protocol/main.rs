@@ -19,6 +19,7 @@ mod pgbouncer;
 mod race;
 mod rls;
 mod schema;
+mod schemas;
 mod send;
 mod stage;
 mod support;
