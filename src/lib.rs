@@ -34,6 +34,9 @@ pub mod _documentation {
     #[doc = include_str!("../docs/by-hand.md")]
     pub mod by_hand {}
 
+    #[doc = include_str!("../docs/operations.md")]
+    pub mod operations {}
+
     #[doc = include_str!("../docs/guarantees.md")]
     pub mod guarantees {}
 }

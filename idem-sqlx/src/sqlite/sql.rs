@@ -35,6 +35,7 @@ impl Sql {
                     .replace("{replaced}", REPLACED)
                     .replace("{expiry}", EXPIRY)
                     .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
+                    .replace("{record_columns}", RECORD_COLUMNS)
                     .replace("{now}", NOW)
                     .replace("{unless_done}", UNLESS_DONE)
                     .replace("{place_is_free}", PLACE_IS_FREE)
@@ -127,9 +128,15 @@ WHERE tenant = $1 AND idem_key = $2 AND fingerprint = $3 AND fingerprint_version
   AND attempt = $6 AND generation = $7 AND owner_token = $8
   AND NOT coalesce(recovery >= 0 AND $5 >= 0 AND created_at + min(recovery, $5) > {now}, 0)";
 
+/// By name, and not all that there are: a later version may add columns under a running program, and the driver panics
+/// where a prepared statement suddenly has more of them.
+const RECORD_COLUMNS: &str = "{now} AS now, r.fingerprint, r.fingerprint_version, r.status, r.mode, r.recovery, r.owner_token,
+    r.lease_until, r.attempt, r.generation, r.step_id, r.run_id, r.outcome_kind, r.outcome, r.outcome_type, r.outcome_codec,
+    r.created_at, r.completed_at, r.expires_at";
+
 /// `$1` tenant, `$2` key. One row, without a status where there is no record.
 const RECORD: &str = "
-SELECT {now} AS now, r.* FROM (SELECT 1) LEFT JOIN {record} r ON r.tenant = $1 AND r.idem_key = $2";
+SELECT {record_columns} FROM (SELECT 1) LEFT JOIN {record} r ON r.tenant = $1 AND r.idem_key = $2";
 
 /// `$1` tenant, `$2` key: the newest fact about the key itself.
 const OWN: &str = "
@@ -269,7 +276,7 @@ ORDER BY e.seq DESC LIMIT 1";
 
 /// `$1` the least age in milliseconds, `$2` how many.
 const OPEN_CLAIMS: &str = "
-SELECT {now} AS now, r.* FROM {record} r
+SELECT {record_columns}, r.idem_key FROM {record} r
 WHERE r.expires_at <= {now} AND r.status IN (0, 3) AND r.mode = 1 AND r.created_at <= {now} - $1
 ORDER BY r.created_at LIMIT $2";
 

@@ -23,3 +23,4 @@ mod schemas;
 mod send;
 mod stage;
 mod support;
+mod upgrade;
