@@ -1,5 +1,5 @@
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sqlx::postgres::PgPoolOptions;
@@ -35,6 +35,7 @@ pub fn postgres() -> Postgres {
         url: address::with_database(&server, &name),
         server,
         name,
+        roles: Mutex::default(),
     }
 }
 
@@ -45,6 +46,7 @@ pub struct Postgres {
     url: String,
     server: String,
     name: String,
+    roles: Mutex<Vec<String>>,
 }
 
 impl Postgres {
@@ -56,6 +58,28 @@ impl Postgres {
     /// The name of the database.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Creates a role that may do nothing yet, and returns its name, which needs quoting. Roles belong to the server; this one
+    /// is dropped with the database.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses a new role.
+    #[track_caller]
+    pub fn role(&self, what: &str) -> String {
+        let name = format!("{}-{what}", self.name);
+        self.roles
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(name.clone());
+        if let Err(error) = blocking(execute(&self.server, format!("CREATE ROLE \"{name}\""))) {
+            panic!(
+                "cannot create a role on {}: {error}; {REMEDY}",
+                address::without_password(&self.server)
+            );
+        }
+        name
     }
 
     /// A pool of at most `connections` that sends nothing of its own (no test before acquiring), so that round trips
@@ -87,6 +111,12 @@ impl Drop for Postgres {
         if let Err(error) = blocking(execute(&self.server, drop)) {
             eprintln!("could not drop {}: {error}", self.name);
         }
+        // What they own and may do was in the database.
+        for role in self.roles.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            if let Err(error) = blocking(execute(&self.server, format!("DROP ROLE IF EXISTS \"{role}\""))) {
+                eprintln!("could not drop the role {role}: {error}");
+            }
+        }
     }
 }
 
@@ -111,7 +141,7 @@ fn fresh_name() -> String {
     format!("{PREFIX}{}_{}_{count}", unix_seconds(), std::process::id())
 }
 
-/// Drops the databases of tests that were killed: old ones that nobody is connected to.
+/// Drops the databases of tests that were killed, old ones that nobody is connected to, and their roles.
 async fn sweep(server: &str) -> sqlx::Result<()> {
     let mut connection = PgConnection::connect(server).await?;
     let names = sqlx::query("SELECT datname FROM pg_database WHERE starts_with(datname, $1)")
@@ -125,6 +155,23 @@ async fn sweep(server: &str) -> sqlx::Result<()> {
             // Without FORCE it fails while somebody is connected, and then the database is no left-over.
             let _ = connection
                 .execute(AssertSqlSafe(format!("DROP DATABASE IF EXISTS {name}")))
+                .await;
+        }
+    }
+    let roles = sqlx::query("SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)")
+        .bind(PREFIX)
+        .fetch_all(&mut connection)
+        .await?;
+    for row in roles {
+        let role: String = row.get(0);
+        let Some((database, what)) = role.split_once('-') else {
+            continue;
+        };
+        let plain = what.bytes().all(|byte| byte.is_ascii_lowercase());
+        if plain && created_at(database).is_some_and(|at| at < before) {
+            // It fails while the database is there.
+            let _ = connection
+                .execute(AssertSqlSafe(format!("DROP ROLE IF EXISTS \"{role}\"")))
                 .await;
         }
     }
@@ -211,9 +258,17 @@ mod tests {
         assert_eq!(tables.unwrap().len(), 0);
 
         let name = one.name().to_owned();
+        let role = one.role("reader");
+        connection
+            .execute(AssertSqlSafe(format!("GRANT SELECT ON t TO \"{role}\"")))
+            .await
+            .unwrap();
         drop(one); // while connected
-        let left = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1")
+        let left = sqlx::query(
+            "SELECT datname FROM pg_database WHERE datname = $1 UNION ALL SELECT rolname FROM pg_roles WHERE rolname = $2",
+        )
             .bind(name)
+            .bind(role)
             .fetch_all(&mut other)
             .await;
         assert_eq!(left.unwrap().len(), 0);
