@@ -17,6 +17,8 @@ mod rows;
 mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(all(feature = "testing", any(feature = "postgres", feature = "sqlite")))]
+mod test_clock;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod transaction;
 

@@ -56,6 +56,7 @@ impl Names {
             .replace("{ledger}", &self.ledger())
             .replace("{ledger_detail}", &format!("{}ledger_detail", self.prefix))
             .replace("{schema}", &self.schema())
+            .replace("{test_clock}", &format!("{}test_clock", self.prefix))
             .replace("{never}", &format!("{}never", self.prefix))
     }
 

@@ -155,7 +155,7 @@ fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timesta
     match record.status {
         // The answer to this very claim was lost, and it was sent again.
         Status::InFlight if record.owner == claim.owner => Ok(claimed(record)),
-        Status::InFlight => claim_in_flight(record, claim, now),
+        Status::InFlight => claim_in_flight(record, ledger, claim, now),
         Status::Unknown => {
             let reply = unknown(&record);
             Ok((Some(record), reply))
@@ -192,7 +192,7 @@ fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timesta
 }
 
 /// A claim while another attempt holds the record.
-fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
+fn claim_in_flight(mut record: Record, ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
     let (Mode::Leased, Some(lease_until)) = (record.mode, record.lease_until) else {
         // A transactional claim is committed only together with its outcome. One that stands alone
         // was committed by the effect itself, so part of that effect may stand as well.
@@ -212,6 +212,10 @@ fn claim_in_flight(mut record: Record, claim: Claim, now: Timestamp) -> Next {
     let recovery = stored.stricter(claim.lease.map_or(Recovery::Hold, |(_, recovery)| recovery));
     match recovery {
         Recovery::Rerun { remembered_for } if now < record.created_at.after(remembered_for) => {
+            // An earlier attempt may have named another place, or none.
+            if let Some(holder) = &ledger.place {
+                return Ok((Some(record), Reply::PlaceTaken(holder.clone())));
+            }
             let first_attempt = record.created_at;
             let mut next = new_record(claim, record.generation, record.attempt.saturating_add(1), now);
             next.created_at = first_attempt;

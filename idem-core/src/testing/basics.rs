@@ -242,7 +242,7 @@ async fn a_guard_commits_in_complete_alone<S: TransactionalStore + Clone>(kit: &
 
 async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let intent = Intent::new("stale");
-    let parts = super::histories::parts(&intent);
+    let parts = super::parts::parts(&intent);
     let mut transaction = kit.store.begin(parts.claim.key.tenant()).await.expect("a transaction");
     let reply = kit
         .store

@@ -33,7 +33,7 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 
 /// A claim whose owner has died: nobody renews it.
 async fn orphan<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, recovery: Recovery) -> StoreClaim {
-    let parts = super::histories::parts(intent);
+    let parts = super::parts::parts(intent);
     let claim = Claim {
         lease: Some((LEASE, recovery)),
         ..parts.claim.claim
@@ -41,7 +41,7 @@ async fn orphan<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, re
     let claim = StoreClaim { claim, ..parts.claim };
     let reply = kit
         .store
-        .claim(&claim, &super::histories::intended(intent))
+        .claim(&claim, &super::parts::intended(intent))
         .await
         .expect("a claim");
     assert!(matches!(reply, Reply::Claimed { .. }), "{reply:?}");
@@ -83,7 +83,7 @@ async fn beyond_the_horizon<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 }
 
 fn completion(intent: &Intent, owner: OwnerToken, value: u32, attempt: u32) -> Completion {
-    let mut completion = super::histories::parts(intent).completion;
+    let mut completion = super::parts::parts(intent).completion;
     completion.owner = owner;
     completion.entry.attempt = attempt;
     completion.outcome = Outcome::encode(OutcomeKind::Success, &value).expect("a number");
@@ -200,7 +200,7 @@ async fn a_late_acknowledgement<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 async fn steps_sent_again<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     let intent = Intent::new("resent");
     let claim = orphan(kit, &intent, Recovery::Hold).await;
-    let intended = super::histories::intended(&intent);
+    let intended = super::parts::intended(&intent);
     let again = kit.store.claim(&claim, &intended).await.expect("an answer");
     assert_eq!(
         again,

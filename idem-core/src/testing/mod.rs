@@ -16,6 +16,7 @@
 
 mod basics;
 mod by_hand;
+mod clock;
 mod concurrent;
 mod expiry;
 mod histories;
@@ -23,9 +24,12 @@ mod intent;
 mod joined;
 mod leased;
 mod lost_lease;
+mod parts;
 mod previous;
 mod purge;
 
+pub use clock::{Clock, TestClock};
+pub use histories::{histories, leased_histories};
 pub use intent::Intent;
 
 use std::cell::Cell;
@@ -53,13 +57,19 @@ pub async fn transactional_store<S: TransactionalStore + Clone>(store: S) {
     joined::run(&kit).await;
     expiry::run(&kit).await;
     concurrent::run(&kit).await;
-    histories::run(&kit).await;
+    kit.case("random histories", async {
+        histories::play(&kit.store, &histories::Abilities::transactional(), HISTORIES).await;
+    })
+    .await;
     leased::run(&kit).await;
     lost_lease::run(&kit).await;
     by_hand::run(&kit).await;
     purge::run(&kit).await;
     previous::run(&kit).await;
 }
+
+/// How many random histories a suite plays.
+const HISTORIES: usize = 20;
 
 /// A store under test.
 struct Kit<S> {

@@ -33,29 +33,28 @@ impl Sql {
     /// With `advisory`, a running claim of the same key is told at once, by a transaction-level
     /// advisory lock taken in the statement that claims. The lock is a fast path: whether a claim is
     /// won is decided by the unique index.
-    pub(super) fn new(names: &Names, advisory: bool) -> Self {
+    pub(super) fn new(names: &Names, advisory: bool, test_clock: bool) -> Self {
         let lock = if advisory {
             ADVISORY_LOCK
         } else {
             "($15::bigint IS NOT NULL)"
         };
         let fill = |template: &str| {
-            names.statement(
-                &template
-                    .replace("{lock}", lock)
-                    .replace("{place_is_free}", PLACE_IS_FREE)
-                    .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
-                    .replace("{record_columns}", RECORD_COLUMNS)
-                    .replace("{replaced}", REPLACED)
-                    .replace("{expiry}", EXPIRY)
-                    .replace("{may_rerun}", MAY_RERUN)
-                    .replace("{columns}", COLUMNS)
-                    .replace("{values}", VALUES)
-                    .replace("{is_not_held}", IS_NOT_HELD)
-                    .replace("{held}", HELD)
-                    .replace("{freed}", FREED)
-                    .replace("{detail}", DETAIL),
-            )
+            let template = template
+                .replace("{lock}", lock)
+                .replace("{place_is_free}", PLACE_IS_FREE)
+                .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
+                .replace("{record_columns}", RECORD_COLUMNS)
+                .replace("{replaced}", REPLACED)
+                .replace("{expiry}", EXPIRY)
+                .replace("{may_rerun}", MAY_RERUN)
+                .replace("{columns}", COLUMNS)
+                .replace("{values}", VALUES)
+                .replace("{is_not_held}", IS_NOT_HELD)
+                .replace("{held}", HELD)
+                .replace("{freed}", FREED)
+                .replace("{detail}", DETAIL);
+            names.statement(&if test_clock { by_test_clock(&template) } else { template })
         };
         Self {
             claim: fill(CLAIM),
@@ -81,6 +80,18 @@ impl Sql {
             purge: fill(PURGE),
         }
     }
+}
+
+/// The same statement, by a clock that tests move.
+fn by_test_clock(statement: &str) -> String {
+    let clock = |now: &str| {
+        format!("(SELECT coalesce(c.stopped_at, {now}) + c.ahead * interval '1 millisecond' FROM {{test_clock}} c)")
+    };
+    // In two steps, since what is put in contains what is looked for.
+    statement
+        .replace("statement_timestamp()", "{statement_now}")
+        .replace("now()", &clock("now()"))
+        .replace("{statement_now}", &clock("statement_timestamp()"))
 }
 
 /// Advisory locks belong to the whole database, so the table is mixed into the number of the key: the same key in another
@@ -219,7 +230,7 @@ WITH entry AS (
 {detail}";
 
 const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
-        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place, actor";
+        payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place, actor, recorded_at";
 
 /// A refusal says which place was asked for, and takes none.
 /// An earlier attempt of the key may hold the place already.
@@ -229,7 +240,7 @@ const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
 /// The values of an entry that neither takes nor frees a place. Without the subqueries PostgreSQL settles on a
 /// generic plan; with them every call would be planned anew, which takes longer than to run it.
 const VALUES_WITHOUT_PLACE: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-        $15::bytea, NULL::integer, $16, $27, CASE WHEN $28 = 1 THEN NULL::bytea END, $29";
+        $15::bytea, NULL::integer, $16, $27, CASE WHEN $28 = 1 THEN NULL::bytea END, $29, now()";
 
 /// The place that the key holds.
 const HELD: &str = "(SELECT h.place FROM {ledger} h
@@ -242,7 +253,7 @@ const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
         CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15::bytea END,
         CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,
-        $16, $27, CASE WHEN $28 = 1 THEN {held} END, $29";
+        $16, $27, CASE WHEN $28 = 1 THEN {held} END, $29, now()";
 
 const DETAIL: &str =
     "INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, model_version, prompt_sha256,

@@ -56,6 +56,7 @@ struct Setup {
     persistent_statements: bool,
     idle_timeout: Duration,
     on_begin: Option<OnBegin>,
+    test_clock: bool,
 }
 
 type OnBegin = Arc<dyn for<'c> Fn(&'c mut PgConnection, &'c Tenant) -> Prepared<'c> + Send + Sync>;
@@ -114,6 +115,7 @@ impl PgStore {
             persistent_statements: true,
             idle_timeout: IDLE_TIMEOUT,
             on_begin: None,
+            test_clock: false,
         };
         Self::assemble(pool, setup)
     }
@@ -128,7 +130,7 @@ impl PgStore {
         }
         // Safe: only numbers are put in.
         let begin = AssertSqlSafe(Arc::<str>::from(begin)).into_sql_str();
-        let sql = Sql::new(&setup.names, setup.advisory);
+        let sql = Sql::new(&setup.names, setup.advisory, setup.test_clock);
         Self {
             pool,
             shared: Arc::new(Shared { setup, sql, begin }),
@@ -256,6 +258,16 @@ impl PgStore {
     /// ```
     pub fn migrations_sql(prefix: &str, roles: Option<&PgRoles>) -> Result<String, Error> {
         Ok(schema::postgres::script(&Names::with_prefix(prefix)?, roles))
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn by_test_clock(self) -> Self {
+        self.with(|setup| setup.test_clock = true)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn names(&self) -> &Names {
+        &self.shared.setup.names
     }
 
     /// The pool.

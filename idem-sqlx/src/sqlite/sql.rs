@@ -28,7 +28,8 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    pub(super) fn new(names: &Names) -> Self {
+    pub(super) fn new(names: &Names, test_clock: bool) -> Self {
+        let now = if test_clock { TEST_NOW } else { NOW };
         let fill = |template: &str| {
             names.statement(
                 &template
@@ -36,7 +37,8 @@ impl Sql {
                     .replace("{expiry}", EXPIRY)
                     .replace("{reopened_place_is_free}", REOPENED_PLACE_IS_FREE)
                     .replace("{record_columns}", RECORD_COLUMNS)
-                    .replace("{now}", NOW)
+                    .replace("{now}", now)
+                    .replace("{host_now}", NOW)
                     .replace("{unless_done}", UNLESS_DONE)
                     .replace("{place_is_free}", PLACE_IS_FREE)
                     .replace("{is_not_held}", IS_NOT_HELD)
@@ -77,6 +79,9 @@ impl Sql {
 /// The clock of the machine that holds the file, which is everybody's: SQLite has no network.
 /// `unixepoch('subsec')` would need SQLite 3.42.
 const NOW: &str = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER)";
+
+/// The clock that tests move.
+const TEST_NOW: &str = "(SELECT coalesce(c.stopped_at, {host_now}) + c.ahead FROM {test_clock} c)";
 
 const UNLESS_DONE: &str = "NOT EXISTS (
         SELECT 1 FROM {ledger} e

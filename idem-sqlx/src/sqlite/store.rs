@@ -39,6 +39,7 @@ struct Setup {
     names: Names,
     turn_timeout: Duration,
     on_begin: Option<OnBegin>,
+    test_clock: bool,
     turn: Arc<Mutex<()>>,
 }
 
@@ -110,13 +111,14 @@ impl SqliteStore {
             names: Names::default(),
             turn_timeout: BUSY_TIMEOUT,
             on_begin: None,
+            test_clock: false,
             turn: Arc::default(),
         };
         Self::assemble(pool, setup)
     }
 
     fn assemble(pool: SqlitePool, setup: Setup) -> Self {
-        let sql = Sql::new(&setup.names);
+        let sql = Sql::new(&setup.names, setup.test_clock);
         Self {
             pool,
             shared: Arc::new(Shared { setup, sql }),
@@ -219,6 +221,16 @@ impl SqliteStore {
     /// ```
     pub fn migrations_sql(prefix: &str) -> Result<String, Error> {
         Ok(schema::sqlite::script(&Names::with_prefix(prefix)?))
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn by_test_clock(self) -> Self {
+        self.with(|setup| setup.test_clock = true)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn names(&self) -> &Names {
+        &self.shared.setup.names
     }
 
     /// The pool.

@@ -17,12 +17,11 @@ use std::time::Duration;
 use super::{
     Capabilities, Completed, Completion, OpenClaim, PlaceDigest, Store, StoreClaim, TransactionalStore, View, atomic,
 };
-use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
 use crate::record::Record;
-use crate::state::{Event, Illegal, Reply, Settlement, transition};
+use crate::state::{Event, Illegal, Reply, Settlement, Status, transition};
 use state::State;
 
 /// Keeps records and ledger in the memory of this process.
@@ -63,6 +62,11 @@ impl MemoryStore {
         self.lock().entries().cloned().collect()
     }
 
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn set_clock_to(&self, clock: crate::clock::Clock) {
+        self.lock().set_clock(clock);
+    }
+
     // A panic while the lock is held leaves whole values behind: every change is one assignment.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -82,7 +86,7 @@ impl Store for MemoryStore {
         Ok(View {
             record: state.record(key),
             ledger: state.ledger(key, place, &[]),
-            now: Timestamp::of_this_host(),
+            now: state.now(),
         })
     }
 
@@ -107,12 +111,11 @@ impl Store for MemoryStore {
     }
 
     async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
-        let now = Timestamp::of_this_host();
-        Ok(self.lock().open_claims(older_than, limit, now))
+        Ok(self.lock().open_claims(older_than, limit))
     }
 
     async fn purge(&self, batch: u32) -> Result<u64, Error> {
-        Ok(self.lock().purge(batch, Timestamp::of_this_host()))
+        Ok(self.lock().purge(batch))
     }
 }
 
@@ -140,13 +143,8 @@ impl TransactionalStore for MemoryStore {
             .or_else(|| state.record(&claim.key));
         let before = record.clone();
         let ledger = state.ledger(&claim.key, claim.place.as_ref(), connection.staged_entries());
-        let (record, reply) = transition(
-            record,
-            &ledger,
-            Event::Claim(claim.claim.clone()),
-            Timestamp::of_this_host(),
-        )
-        .map_err(corrupt)?;
+        let (record, reply) =
+            transition(record, &ledger, Event::Claim(claim.claim.clone()), state.now()).map_err(corrupt)?;
         match (&reply, record) {
             (Reply::Claimed { .. }, Some(mut record)) => {
                 record.expires_at = Some(record.created_at.after(claim.claim.retention));
@@ -177,7 +175,7 @@ impl TransactionalStore for MemoryStore {
         let Some(record) = staged.or_else(|| self.lock().record(key)).filter(of_this_claim) else {
             return Ok(Completed::Stale);
         };
-        let now = Timestamp::of_this_host();
+        let now = self.lock().now();
         let event = Event::Complete {
             owner: completion.owner,
             outcome: completion.outcome.clone(),
@@ -188,6 +186,10 @@ impl TransactionalStore for MemoryStore {
         let (Reply::Done, Some(record)) = (reply, record) else {
             return Ok(Completed::Stale);
         };
+        if before.status == Status::Completed {
+            // Sent again, perhaps with another outcome: the first one stands, in record and ledger.
+            return Ok(Completed::Done);
+        }
         connection.stage(key.clone(), Some(&before), record);
         let entry = self.lock().settled(completion.entry.clone());
         connection.append(entry, now);
@@ -199,7 +201,7 @@ impl TransactionalStore for MemoryStore {
         let state = self.lock();
         let entry = state.settled(entry.clone());
         if !state.holds_like(&entry) {
-            connection.append(entry, Timestamp::of_this_host());
+            connection.append(entry, state.now());
         }
         Ok(Completed::Done)
     }
@@ -212,16 +214,17 @@ impl TransactionalStore for MemoryStore {
     ) -> Result<Reply, Error> {
         let connection = transaction.as_mut();
         let staged = connection.staged_record(key).cloned();
-        let (record, ledger) = {
+        let (record, ledger, now) = {
             let state = self.lock();
             (
                 staged.or_else(|| state.record(key)),
                 state.ledger(key, event.place(), connection.staged_entries()),
+                state.now(),
             )
         };
         let before = record.clone();
         let event = Event::Settle(event.clone());
-        let (record, reply) = transition(record, &ledger, event, Timestamp::of_this_host()).map_err(corrupt)?;
+        let (record, reply) = transition(record, &ledger, event, now).map_err(corrupt)?;
         if let (Reply::Done | Reply::OutcomeUnknown { .. }, Some(record)) = (&reply, record) {
             connection.stage(key.clone(), before.as_ref(), record);
         }
@@ -240,7 +243,7 @@ impl TransactionalStore for MemoryStore {
         Ok(View {
             record: staged.or_else(|| state.record(key)),
             ledger: state.ledger(key, place, connection.staged_entries()),
-            now: Timestamp::of_this_host(),
+            now: state.now(),
         })
     }
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::connection::Change;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing, alias_of};
 use crate::record::{Mode, Record};
@@ -20,12 +20,22 @@ pub(super) struct State {
     claims: HashMap<IdempotencyKey, ConnectionId>,
     places: HashMap<(String, PlaceDigest), (IdempotencyKey, ConnectionId)>,
     connections: ConnectionId,
+    clock: Clock,
 }
 
 impl State {
     pub(super) fn next_connection(&mut self) -> ConnectionId {
         self.connections += 1;
         self.connections
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     pub(super) fn record(&self, key: &IdempotencyKey) -> Option<Record> {
@@ -55,7 +65,8 @@ impl State {
         Some(Entry { place, ..newest })
     }
 
-    pub(super) fn open_claims(&self, older_than: Duration, limit: u32, now: Timestamp) -> Vec<OpenClaim> {
+    pub(super) fn open_claims(&self, older_than: Duration, limit: u32) -> Vec<OpenClaim> {
+        let now = self.now();
         let is_open = |record: &Record| {
             record.mode == Mode::Leased
                 && matches!(record.status, Status::InFlight | Status::Unknown)
@@ -76,7 +87,8 @@ impl State {
         open
     }
 
-    pub(super) fn purge(&mut self, batch: u32, now: Timestamp) -> u64 {
+    pub(super) fn purge(&mut self, batch: u32) -> u64 {
+        let now = self.now();
         // A transaction that has claimed the key was decided on the sight of its record.
         let expired = self
             .records
