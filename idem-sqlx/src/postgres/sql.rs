@@ -233,9 +233,8 @@ const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action
         payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place, actor, recorded_at";
 
 /// A refusal says which place was asked for, and takes none.
-/// An earlier attempt of the key may hold the place already.
-const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
-            WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
+/// A key holds one place at a time: that of its first attempt, also where a later one names another.
+const IS_NOT_HELD: &str = "{held} IS NULL";
 
 /// The values of an entry that neither takes nor frees a place. Without the subqueries PostgreSQL settles on a
 /// generic plan; with them every call would be planned anew, which takes longer than to run it.

@@ -182,9 +182,8 @@ INSERT INTO {ledger_detail} (seq, tenant, subject, preimage, basis, model_id, mo
     policy_version, approver, salt)
 SELECT last_insert_rowid(), $1, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26 WHERE changes() = 1";
 
-/// An earlier attempt of the key may hold the place already.
-const IS_NOT_HELD: &str = "NOT EXISTS (SELECT 1 FROM {ledger} h
-        WHERE h.tenant = $1 AND h.place = $15 AND h.idem_key = $2 AND h.place_generation = {freed})";
+/// A key holds one place at a time: that of its first attempt, also where a later one names another.
+const IS_NOT_HELD: &str = "{held} IS NULL";
 
 /// The place that the key holds.
 const HELD: &str = "(SELECT h.place FROM {ledger} h

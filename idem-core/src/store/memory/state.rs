@@ -167,17 +167,14 @@ impl State {
         }
     }
 
-    /// The entry as it is kept: one that would take a place which its key holds already takes none, and one that frees
+    /// The entry as it is kept: one that would take a place while its key holds one takes none, and one that frees
     /// names the place that its key holds.
     pub(super) fn settled(&self, mut entry: Entry) -> Entry {
+        let held = self.place_of_key(&entry.key);
         if entry.frees_place {
-            entry.place = self.place_of_key(&entry.key);
-            entry.frees_place = entry.place.is_some();
-        } else if entry.kind != EntryKind::Refused
-            && entry
-                .place
-                .is_some_and(|place| self.holder(&entry.key, &place) == Some(&entry.key))
-        {
+            entry.place = held;
+            entry.frees_place = held.is_some();
+        } else if entry.kind != EntryKind::Refused && held.is_some() {
             entry.place = None;
         }
         entry

@@ -263,17 +263,17 @@ pub(super) enum Answer {
 
 impl Answer {
     fn name(&self) -> String {
-        let whole = match self {
-            Self::Reply(reply) => format!("{reply:?}"),
-            Self::Transacted(transacted) => match transacted.completed {
-                Some(completed) => format!("Claimed, {completed:?}"),
-                None => format!("{:?}", transacted.reply),
-            },
-            Self::Completed(completed) => format!("{completed:?}"),
-            Self::Nothing => return "-".to_owned(),
+        let (reply, completed) = match self {
+            Self::Reply(reply) => (format!("{reply:?}"), None),
+            Self::Transacted(Transacted { reply, completed }) => (format!("{reply:?}"), *completed),
+            Self::Completed(completed) => (format!("{completed:?}"), None),
+            Self::Nothing => ("-".to_owned(), None),
         };
-        whole.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
-            + if whole.contains(", Place") { " PlaceTaken" } else { "" }
+        let reply = reply.split(['(', ' ']).next().unwrap_or_default();
+        match completed {
+            Some(completed) => format!("{reply}, {completed:?}"),
+            None => reply.to_owned(),
+        }
     }
 }
 

@@ -59,13 +59,6 @@ impl Model {
             reply => return reply,
         };
         let won = kind == EntryKind::Intended;
-        if let Some(holder) = claim
-            .place
-            .filter(|_| won)
-            .and_then(|place| self.other_holder(&claim.key, &place))
-        {
-            return Reply::PlaceTaken(holder);
-        }
         if won && !self.claim_alias(claim) {
             return Reply::Aliased(claim.alias.as_ref().expect("it was refused").key.clone());
         }
@@ -184,13 +177,14 @@ impl Model {
             .insert(key.clone(), record.expect("an event that takes effect leaves a record"));
     }
 
-    /// Appends an entry as it is kept: one that frees names the place that its key holds, and nobody takes a place twice.
+    /// Appends an entry as it is kept: one that frees names the place that its key holds, and a key takes
+    /// one place at a time.
     fn append(&mut self, mut entry: Entry) {
         let held = self.held_by(&entry.key);
         if entry.frees_place {
             entry.place = held;
             entry.frees_place = held.is_some();
-        } else if entry.place == held {
+        } else if held.is_some() {
             entry.place = None;
         }
         let unique = |entry: &Entry| (entry.key.clone(), entry.generation, entry.kind, entry.slot());
