@@ -69,10 +69,10 @@ impl Cast {
     pub(super) fn next_step(&mut self, model: &Model) -> Step {
         let step = loop {
             let drawn = match self.random.below(100) {
-                0..22 => Some(self.claim()),
-                22..36 if self.transacts => Some(self.transact()),
-                36..48 => self.complete(model),
-                48..66 => self.settle(model),
+                0..30 => Some(self.claim()),
+                30..41 if self.transacts => Some(self.transact()),
+                41..50 => self.complete(model),
+                50..66 => self.settle(model),
                 66..74 => Some(self.resolve(model)),
                 74..80 => Some(self.revoke(model)),
                 80..86 => Some(self.reopen(model)),
@@ -274,10 +274,18 @@ impl Cast {
 
     /// A request of some intent, with one of two payloads and perhaps a place.
     fn request(&mut self) -> Parts {
-        let amount = if self.random.below(4) == 0 { 2 } else { 1 };
-        let intent = self.intents[self.random.below(self.intents.len())].amount(amount);
+        let amount = if self.random.below(6) == 0 { 2 } else { 1 };
+        let index = self.random.below(self.intents.len());
+        let intent = self.intents[index].amount(amount);
         let mut parts = parts(&intent);
-        parts.claim.place = [None, Some(PLACES[0]), Some(PLACES[1])][self.random.below(3)];
+        // Mostly the same place for the same intent; the first two contend for one.
+        let own = [Some(PLACES[0]), Some(PLACES[0]), Some(PLACES[1])][index];
+        parts.claim.place = match self.random.below(8) {
+            0 => Some(PLACES[0]),
+            1 => Some(PLACES[1]),
+            2 | 3 => None,
+            _ => own,
+        };
         parts.claim.claim.retention = self.length();
         parts.claim.claim.step_id = Some(format!("step {}", self.random.below(3)));
         parts
@@ -353,7 +361,7 @@ impl Cast {
     }
 
     fn recovery(&mut self) -> Recovery {
-        match self.random.below(3) {
+        match self.random.below(5) {
             0 => Recovery::Hold,
             _ => Recovery::Rerun {
                 remembered_for: self.length(),
