@@ -126,9 +126,9 @@ WHERE held.got
 ON CONFLICT (tenant, idem_key) DO NOTHING
 RETURNING pg_current_xact_id()::text";
 
-/// A claim with a lease does not expire. The moment puts it among the first of the index of what has expired, where
-/// open claims are found without an index of their own, which would cost every completion.
-const EXPIRY: &str = "CASE WHEN $12 = 1 THEN now() ELSE now() + $8 * interval '1 millisecond' END";
+/// A claim with a lease does not expire. The epoch puts it at the head of the index of what has expired, where open claims
+/// are found without an index of their own, which would cost every completion, also when the clock has gone back.
+const EXPIRY: &str = "CASE WHEN $12 = 1 THEN 'epoch'::timestamptz ELSE now() + $8 * interval '1 millisecond' END";
 
 /// Whether the lease of another attempt has ended and both recoveries let the next one run.
 const MAY_RERUN: &str = "(r.recovery >= 0 AND $14 >= 0

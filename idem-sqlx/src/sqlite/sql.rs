@@ -102,9 +102,9 @@ SELECT $1, $2, $3, $4, 0, $12, $5, $10, $9, $6, $7, {now}, {expiry}, {now} + $13
 WHERE {unless_done} AND {place_is_free}
 ON CONFLICT (tenant, idem_key) DO NOTHING";
 
-/// A claim with a lease does not expire. The moment puts it among the first of the index of what has expired, where
-/// open claims are found without an index of their own, which would cost every completion.
-const EXPIRY: &str = "CASE WHEN $12 = 1 THEN {now} ELSE {now} + $8 END";
+/// A claim with a lease does not expire. The epoch puts it at the head of the index of what has expired, where open claims
+/// are found without an index of their own, which would cost every completion, also when the clock has gone back.
+const EXPIRY: &str = "CASE WHEN $12 = 1 THEN 0 ELSE {now} + $8 END";
 
 /// Takes over a record that counts as absent, says that nothing happened, or whose lease has ended, if
 /// it is still the one that was seen: `$15` its status, `$16` its attempt, `$17` its generation, `$18`

@@ -251,8 +251,11 @@ impl Model {
         );
         if self.exact {
             assert_eq!(found.now, self.now, "the clock of the store stands still");
-        } else if let Some(record) = found.record {
-            self.records.insert(key.clone(), record);
+        } else {
+            self.now = found.now;
+            if let Some(record) = found.record {
+                self.records.insert(key.clone(), record);
+            }
         }
     }
 

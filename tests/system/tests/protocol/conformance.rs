@@ -37,7 +37,7 @@ async fn sqlite_in_memory_conforms() {
 }
 
 /// On databases of their own: a purge is one of the events.
-const HISTORIES: usize = 100;
+const HISTORIES: usize = 60;
 
 #[tokio::test]
 async fn postgres_follows_the_transition_function() {

@@ -1,11 +1,12 @@
 //! A pooler in transaction mode between the stores and PostgreSQL: PgBouncer that does not keep prepared statements apart.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use idem::{Begun, Effect, EffectError, Error, ErrorKind, Idem, PgStore, Recovery, Resolution, Settings, Store as _};
 use idem_core::testing;
 use idem_system_tests::{PgBouncer, Postgres, pgbouncer, postgres};
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::engine::postgres::{never, receipt, text};
 use crate::stage::{LONG, pg_pool};
@@ -50,6 +51,12 @@ async fn count(database: &Postgres, sql: &'static str) -> i64 {
         .fetch_one(&mut database.connect().await)
         .await
         .expect("a count")
+}
+
+/// The process of the server that a transaction is on.
+async fn server_of(connection: &mut PgConnection) -> i32 {
+    let row = connection.fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()")).await;
+    row.and_then(|row| row.try_get(0)).expect("a process")
 }
 
 const TWICE: &str = "SELECT count(*) FROM (SELECT FROM refunds GROUP BY case_id HAVING count(*) > 1) AS twice";
@@ -280,18 +287,27 @@ async fn without_the_setting_a_name_that_is_taken_is_told_with_the_setting() {
 async fn without_the_setting_a_name_that_is_missing_is_told_with_the_setting() {
     let (database, bouncer) = scene(2).await;
     let idem = Idem::new(PgStore::new(pg_pool(bouncer.url(), 1).await));
+    let served_by = Cell::new(0);
     let runs = async |case_id: &str| {
         idem.transaction(&Refund::new(case_id, 1), async |tx: &mut PgConnection| {
+            served_by.set(server_of(tx).await);
             pay(tx, case_id).await
         })
         .await
     };
     assert!(!runs("first").await.expect("all on one server").is_replayed());
-    // Somebody else keeps that server.
-    let mut connection = PgConnection::connect(bouncer.url()).await.expect("connected");
-    let open = connection.begin().await.expect("begun");
+    // Somebody else keeps that server: of the two, both are taken, and the other one is given back.
+    let mut connections = Vec::new();
+    for _ in 0..2 {
+        let mut connection = PgConnection::connect(bouncer.url()).await.expect("connected");
+        connection.execute("BEGIN").await.expect("begun");
+        let server = server_of(&mut connection).await;
+        connections.push((server, connection));
+    }
+    connections.retain(|(server, _)| *server == served_by.get());
+    assert_eq!(connections.len(), 1);
     assert_told(&runs("second").await.unwrap_err());
-    open.rollback().await.expect("rolled back");
+    drop(connections);
     assert_eq!(count(&database, "SELECT count(*) FROM refunds").await, 1);
 }
 
