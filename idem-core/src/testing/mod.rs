@@ -26,6 +26,10 @@
 //! | claim, effect, outcome and entry stand or fall together; savepoints; changes by hand in a transaction | | yes |
 //! | random histories end as the transition function says | | yes |
 //!
+//! # For the author of a service
+//!
+//! [`kill_after_commit`] kills a handler between its commit and its answer, and runs it again.
+//!
 //! # Examples
 //!
 //! A store without transactions, here stood in for by one that has them:
@@ -53,6 +57,7 @@ mod expiry;
 mod histories;
 mod intent;
 mod joined;
+mod kill_after_commit;
 mod leased;
 mod lost_lease;
 
@@ -63,6 +68,8 @@ mod tests;
 mod way;
 
 pub use intent::Intent;
+pub(crate) use kill_after_commit::durable;
+pub use kill_after_commit::{Run, kill_after_commit};
 
 use std::future::Future;
 use std::marker::PhantomData;

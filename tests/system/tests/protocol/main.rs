@@ -13,6 +13,7 @@ mod crash;
 mod engine;
 mod grants;
 mod isolation;
+mod kill_after_commit;
 mod lost_answer;
 mod misuse;
 mod race;
