@@ -20,5 +20,6 @@ mod race;
 mod rls;
 mod schema;
 mod send;
+mod sequential;
 mod stage;
 mod support;
