@@ -14,7 +14,7 @@ use super::effect_error::Verdict;
 use super::keeping::keep;
 use super::prepared::{Prepared, Won};
 use super::registry::{Called, Entered};
-use super::telemetry::point;
+use super::telemetry::{durable, point};
 use super::{Done, EffectError, Shared, answer, scope, send};
 use crate::canonical::CanonicalError;
 use crate::codec::Kept;
@@ -187,7 +187,7 @@ async fn record<S: TransactionalStore>(
     }
     point("completed");
     send(shared.store.commit(transaction)).await?;
-    point("committed");
+    durable("committed");
     Ok(Recorded::Committed)
 }
 

@@ -18,7 +18,7 @@ use super::Shared;
 use super::effect::Effect;
 use super::prepared::{Prepared, Won};
 use super::registry::Called;
-use super::telemetry::point;
+use super::telemetry::{durable, point};
 use crate::clock::Deadline;
 use crate::codec::Kept;
 use crate::error::Error;
@@ -189,10 +189,11 @@ impl Attempt {
         let mut pause = Duration::from_millis(20);
         loop {
             match shared.store.complete(&completion).await {
-                Ok(completed) => {
-                    point("completed");
-                    return Ok(completed);
+                Ok(Completed::Done) => {
+                    durable("completed");
+                    return Ok(Completed::Done);
                 }
+                Ok(refused) => return Ok(refused),
                 Err(error) if !error.is_retryable() || give_up.left().is_zero() => return Err(error),
                 Err(_) => {
                     tokio::time::sleep(pause).await;

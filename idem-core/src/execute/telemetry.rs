@@ -16,3 +16,10 @@ pub(crate) fn span(action: &str, key: &IdempotencyKey) -> Span {
 pub(crate) fn point(name: &'static str) {
     tracing::trace!(target: "idem::protocol", point = name);
 }
+
+/// Marks that an outcome is durable, and that its caller does not know yet.
+pub(crate) fn durable(name: &'static str) {
+    point(name);
+    #[cfg(any(test, feature = "testing"))]
+    crate::testing::durable();
+}

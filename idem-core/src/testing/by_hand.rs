@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::expiry::{retention, wait_for_expiry};
 use super::leased::{Answer, Downstream, RERUN, run_one};
-use super::{Effect, Intent, Kit, kind};
+use super::{Effect, Intent, Kit, Way, kind};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Done, EffectError, Resolution, Settings};
 use crate::ledger::EntryKind;
 use crate::record::Recovery;
 use crate::state::Status;
-use crate::store::TransactionalStore;
+use crate::store::{Store, TransactionalStore};
 
-pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     if !kit.store.capabilities().ledger {
         return;
     }
@@ -40,23 +40,29 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         verdict_by_half_a_name(kit),
     )
     .await;
-    kit.case(
-        "what is done by hand in a transaction stands or falls with it",
-        in_a_transaction(kit),
-    )
-    .await;
     kit.case("of many who revoke or reopen one does", reopened_at_once(kit))
         .await;
     kit.case("stuck effects are listed and reconciled", reconciled(kit))
         .await;
 }
 
-async fn revoke<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, expected: u32) -> Result<(), Error> {
+pub(super) async fn run_in_transactions<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    if !kit.store.capabilities().ledger {
+        return;
+    }
+    kit.case(
+        "what is done by hand in a transaction stands or falls with it",
+        in_a_transaction(kit),
+    )
+    .await;
+}
+
+async fn revoke<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>, intent: &Intent, expected: u32) -> Result<(), Error> {
     let by_hand = kit.idem.by_hand("ada", "the wrong case");
     by_hand.revoke(&kit.key(intent), expected).await
 }
 
-async fn reopen<S: TransactionalStore + Clone>(kit: &Kit<S>, intent: &Intent, expected: u32) -> Result<(), Error> {
+async fn reopen<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>, intent: &Intent, expected: u32) -> Result<(), Error> {
     let by_hand = kit.idem.by_hand("ada", "to be had again");
     by_hand.reopen(&kit.key(intent), expected).await
 }
@@ -67,7 +73,7 @@ fn refusal(result: Result<(), Error>) -> String {
     error.to_string()
 }
 
-async fn revoked_and_reopened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn revoked_and_reopened<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("revoked");
     for generation in 1..=3 {
         let done = kit.run(&intent, Effect::Succeeds).await;
@@ -103,7 +109,7 @@ async fn revoked_and_reopened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_ne!(first, kit.key(&intent).row_id(2), "another generation, another row");
 }
 
-async fn refused_steps<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn refused_steps<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("refused steps");
     let never = refusal(revoke(kit, &intent, 1).await);
     assert!(never.contains("no effect of this key"), "{never}");
@@ -125,7 +131,7 @@ async fn refused_steps<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.ran();
 }
 
-async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn without_a_record<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     for purged in [false, true] {
         let intent = Intent::new("revoked late");
         let call = kit.call(&intent).retention(retention());
@@ -166,7 +172,7 @@ async fn without_a_record<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     }
 }
 
-async fn places<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn places<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     for leased in [false, true] {
         let first = Intent::new("place of a revoked effect").once_per("p");
         let (second, downstream) = (first.case("second"), Downstream::default());
@@ -190,7 +196,7 @@ async fn places<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 }
 
 /// What is settled through it is soon forgotten.
-fn brief<S: TransactionalStore + Clone>(kit: &Kit<S>) -> Kit<S> {
+fn brief<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) -> Kit<S, W> {
     kit.with(Settings::default().lease(BRIEF).retention(BRIEF))
 }
 
@@ -198,7 +204,7 @@ const BRIEF: Duration = Duration::from_millis(10);
 
 /// Attempts of one record have their first moment in common, and numbers are counted anew when a record is forgotten:
 /// each has to be compared.
-async fn verdict_by_half_a_name<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn verdict_by_half_a_name<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let refused = async |intent: &Intent, attempt| {
         let by_hand = kit.idem.by_hand("bob", "looked into the first attempt");
         let key = kit.key(intent);
@@ -230,7 +236,7 @@ async fn verdict_by_half_a_name<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 }
 
 /// Somebody looks into the first attempt for so long that the second is unknown, too.
-async fn stale_verdict<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn stale_verdict<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("stale verdict"), Downstream::default());
     let silent = async || kind(run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await);
     assert_eq!(silent().await, ErrorKind::OutcomeUnknown);
@@ -291,7 +297,7 @@ async fn in_a_transaction<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.ran();
 }
 
-async fn reopened_at_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn reopened_at_once<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     for forgotten in [false, true] {
         let intent = Intent::new("reopened at once");
         let keep = if forgotten { retention() } else { super::leased::HOUR };
@@ -329,7 +335,7 @@ async fn reopened_at_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.ran();
 }
 
-async fn reconciled<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn reconciled<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let downstream = Downstream::default();
     let intents: Vec<_> = (0..4).map(|_| Intent::new("reconciled")).collect();
     for intent in &intents {

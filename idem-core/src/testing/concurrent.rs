@@ -1,17 +1,16 @@
 //! Many callers at a time.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::LocalSet;
 
-use super::{Effect, Intent, Kit};
+use super::{Effect, Intent, Kit, Way};
 use crate::error::ErrorKind;
-use crate::execute::{Done, Idem, Settings};
-use crate::store::TransactionalStore;
+use crate::execute::{Done, Settings};
+use crate::store::Store;
 
-pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     kit.case("of many claimants one wins", one_wins(kit, false)).await;
     kit.case(
         "of many claimants without a shared registry one wins",
@@ -36,61 +35,47 @@ const CLAIMANTS: usize = 32;
 
 /// Every caller gets the one result. With `apart`, the claimants do not know of each other, as if
 /// each were a process of its own.
-async fn one_wins<S: TransactionalStore + Clone>(kit: &Kit<S>, apart: bool) {
+async fn one_wins<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>, apart: bool) {
     let intent = Intent::new("race");
-    let ran = Rc::new(Cell::new(0));
     let settings = Settings::default().wait(Duration::from_secs(30));
-    let shared = Idem::with_settings(kit.store.clone(), settings.clone()).expect("settings agree");
+    let shared = Rc::new(kit.with(settings.clone()));
     let local = LocalSet::new();
     let tasks: Vec<_> = (0..CLAIMANTS)
         .map(|_| {
-            let idem = if apart {
-                Idem::with_settings(kit.store.clone(), settings.clone()).expect("settings agree")
+            let kit = if apart {
+                Rc::new(kit.with(settings.clone()))
             } else {
-                shared.clone()
+                Rc::clone(&shared)
             };
-            let (intent, ran) = (intent.clone(), Rc::clone(&ran));
-            local.spawn_local(async move {
-                let effect = async |_: &mut S::Connection| {
-                    tokio::task::yield_now().await;
-                    ran.set(ran.get() + 1);
-                    Ok(ran.get())
-                };
-                idem.call(&intent).transaction(effect).await
-            })
+            let intent = intent.clone();
+            local.spawn_local(async move { kit.run(&intent, Effect::Succeeds).await })
         })
         .collect();
     local.await;
     let mut executed = 0;
     for task in tasks {
-        match task
-            .await
-            .expect("no claimant panics")
-            .expect("every claimant gets the result")
-        {
+        let done = task.await.expect("no claimant panics");
+        match done.expect("every claimant gets the result") {
             Done::Executed(value) => {
                 executed += 1;
-                assert_eq!(value, 1);
+                assert_eq!(value, 7);
             }
-            Done::Replayed(value) => assert_eq!(value, 1),
+            Done::Replayed(value) => assert_eq!(value, 7),
         }
     }
-    assert_eq!((executed, ran.get()), (1, 1), "{CLAIMANTS} claimants, one effect");
+    assert_eq!((executed, kit.ran()), (1, 1), "{CLAIMANTS} claimants, one effect");
 }
 
 /// Nobody is told that a key is in flight when it is not: not even by another replay.
-async fn replays_do_not_hinder_each_other<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn replays_do_not_hinder_each_other<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("replays");
     kit.run(&intent, Effect::Succeeds).await.expect("the first call runs");
+    let shared = Rc::new(kit.with(Settings::default()));
     let local = LocalSet::new();
     let tasks: Vec<_> = (0..CLAIMANTS)
         .map(|_| {
-            let (idem, intent) = (kit.idem.clone(), intent.clone());
-            local.spawn_local(async move {
-                idem.call(&intent)
-                    .transaction(async |_: &mut S::Connection| Ok(0))
-                    .await
-            })
+            let (kit, intent) = (Rc::clone(&shared), intent.clone());
+            local.spawn_local(async move { kit.run(&intent, Effect::Succeeds).await })
         })
         .collect();
     local.await;
@@ -100,33 +85,27 @@ async fn replays_do_not_hinder_each_other<S: TransactionalStore + Clone>(kit: &K
             Done::Replayed(7)
         );
     }
+    assert_eq!(kit.ran(), 1);
 }
 
-async fn a_duplicate_waits<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_duplicate_waits<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("waits");
-    let first = kit.call(&intent).transaction(async |_: &mut S::Connection| {
-        tokio::time::sleep(Duration::from_millis(30)).await;
-        Ok(7)
-    });
+    let first = kit.run_slowly(&intent);
     let second = kit.finish(kit.call(&intent).wait(Duration::from_secs(10)), Effect::Succeeds);
     let (first, second) = both(first, second).await;
     assert_eq!(first.expect("it runs"), Done::Executed(7));
     assert_eq!(second.expect("it gets the outcome"), Done::Replayed(7));
-    assert_eq!(kit.ran(), 0);
+    assert_eq!(kit.ran(), 1);
 }
 
-async fn in_flight_is_told<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn in_flight_is_told<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("told");
-    let first = kit.call(&intent).transaction(async |_: &mut S::Connection| {
-        tokio::time::sleep(Duration::from_millis(30)).await;
-        Ok(7)
-    });
-    let (first, second) = both(first, kit.run(&intent, Effect::Succeeds)).await;
+    let (first, second) = both(kit.run_slowly(&intent), kit.run(&intent, Effect::Succeeds)).await;
     assert_eq!(first.expect("it runs"), Done::Executed(7));
     let error = second.expect_err("the first is running");
     assert_eq!(error.kind(), ErrorKind::InFlight);
     assert!(error.is_retryable() && error.retry_after().is_some_and(|after| !after.is_zero()));
-    assert_eq!(kit.ran(), 0);
+    assert_eq!(kit.ran(), 1);
 }
 
 /// Runs two futures in one task, the first ahead.

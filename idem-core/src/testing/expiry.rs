@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Effect, Intent, Kit, kind};
+use super::{Effect, Intent, Kit, Way, kind};
 use crate::error::ErrorKind;
 use crate::execute::Done;
-use crate::store::TransactionalStore;
+use crate::store::Store;
 
-pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     kit.case(
         "an effect whose outcome has expired is not run again",
         an_expired_effect_is_not_run_again(kit),
@@ -31,7 +31,7 @@ pub(super) fn retention() -> Duration {
     RETENTION
 }
 
-async fn an_expired_effect_is_not_run_again<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn an_expired_effect_is_not_run_again<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     if !kit.store.capabilities().ledger {
         return;
     }
@@ -53,7 +53,7 @@ async fn an_expired_effect_is_not_run_again<S: TransactionalStore + Clone>(kit: 
     assert_eq!(kit.ran(), 1);
 }
 
-async fn an_expired_final_error_is_forgotten<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn an_expired_final_error_is_forgotten<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("expired-final");
     let call = kit.call(&intent).retention(RETENTION);
     assert_eq!(kind(kit.finish(call, Effect::Declines).await), ErrorKind::Declined);

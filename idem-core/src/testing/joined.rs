@@ -25,7 +25,7 @@ async fn join<S: TransactionalStore + Clone>(
     effect: Effect,
 ) -> Result<Done<u32>, Error> {
     let body = async |_: &mut S::Connection| {
-        kit.calls.set(kit.calls.get() + 1);
+        kit.calls.add();
         match effect {
             Effect::Succeeds => Ok(7),
             Effect::Fails => Err(EffectError::from(Failed)),

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::{Intent, Kit, kind};
+use super::{Intent, Kit, Way, kind};
 use crate::error::{Error, ErrorKind};
 use crate::execute::{Done, Effect, EffectError, Leased, Resolution, Settings};
 use crate::record::{Mode, Recovery};
 use crate::state::Status;
-use crate::store::TransactionalStore;
+use crate::store::{Store, TransactionalStore};
 
 /// Long enough for a busy machine to renew in time, short enough to wait for its end.
 pub(super) const LEASE: Duration = Duration::from_millis(600);
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 pub(super) const RERUN: Recovery = Recovery::Rerun { remembered_for: HOUR };
 
-pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let kit = &kit.with(Settings::default().lease(LEASE));
     kit.case("a leased effect runs once and replays", runs_once(kit)).await;
     kit.case(
@@ -43,18 +43,8 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     )
     .await;
     kit.case(
-        "a leased effect reserves its place with the claim",
-        a_place_is_reserved(kit),
-    )
-    .await;
-    kit.case(
         "a caller dropped at any step leaves nothing unknown",
         a_caller_dropped_at_any_step(kit),
-    )
-    .await;
-    kit.case(
-        "only a place that the key holds is freed",
-        only_its_own_place_is_freed(kit),
     )
     .await;
     kit.case(
@@ -62,6 +52,24 @@ pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
         leased_guards(kit),
     )
     .await;
+    if !kit.store.capabilities().ledger {
+        return;
+    }
+    kit.case(
+        "a leased effect reserves its place with the claim",
+        a_place_is_reserved(kit),
+    )
+    .await;
+    kit.case(
+        "only a place that the key holds is freed",
+        only_its_own_place_is_freed(kit),
+    )
+    .await;
+}
+
+pub(super) async fn run_beside_transactions<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    kit.case("the two modes share their records", modes_share_records(kit))
+        .await;
 }
 
 /// Counts the calls that reached the downstream, and under which keys.
@@ -90,8 +98,8 @@ pub(super) enum Answer {
     Panic,
 }
 
-pub(super) async fn run_one<S: TransactionalStore + Clone>(
-    kit: &Kit<S>,
+pub(super) async fn run_one<S: Store + Clone, W: Way<S>>(
+    kit: &Kit<S, W>,
     intent: &Intent,
     recovery: Recovery,
     downstream: &Downstream,
@@ -112,7 +120,7 @@ pub(super) async fn run_one<S: TransactionalStore + Clone>(
         .await
 }
 
-async fn runs_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn runs_once<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("leased"), Downstream::default());
     let first = run_one(kit, &intent, RERUN, &downstream, Answer::Value(7)).await;
     assert_eq!(first.expect("it runs"), Done::Executed(7));
@@ -120,9 +128,6 @@ async fn runs_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(again.expect("it replays"), Done::Replayed(7));
     let changed = run_one(kit, &intent.amount(2), RERUN, &downstream, Answer::Value(8)).await;
     assert_eq!(kind(changed), ErrorKind::Mismatch);
-    // The two modes share their records.
-    let transactional = kit.call(&intent).transaction(async |_: &mut S::Connection| Ok(9)).await;
-    assert_eq!(transactional.expect("it replays"), Done::Replayed(7));
     assert_eq!(downstream.called(), 1);
     let record = kit.view(&intent).await.record.expect("a record");
     assert_eq!(
@@ -131,7 +136,24 @@ async fn runs_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     );
 }
 
-async fn unclassified_errors<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn modes_share_records<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+    let (intent, downstream) = (Intent::new("leased, then not"), Downstream::default());
+    let first = run_one(kit, &intent, RERUN, &downstream, Answer::Value(7)).await;
+    assert_eq!(first.expect("it runs"), Done::Executed(7));
+    let transactional = kit.call(&intent).transaction(async |_: &mut S::Connection| Ok(9)).await;
+    assert_eq!(transactional.expect("it replays"), Done::Replayed(7));
+
+    let intent = Intent::new("not leased, then");
+    let first = kit.call(&intent).transaction(async |_: &mut S::Connection| Ok(9)).await;
+    assert_eq!(first.expect("it runs"), Done::Executed(9));
+    let leased = run_one(kit, &intent, RERUN, &downstream, Answer::Value(7)).await;
+    assert_eq!(
+        (leased.expect("it replays"), downstream.called()),
+        (Done::Replayed(9), 1)
+    );
+}
+
+async fn unclassified_errors<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("hold"), Downstream::default());
     for _ in 0..3 {
         let result = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Silence).await;
@@ -158,7 +180,7 @@ async fn unclassified_errors<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(again.expect("it runs at once"), Done::Executed(2));
 }
 
-async fn a_panic_is_unclassified<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_panic_is_unclassified<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("panic"), Downstream::default());
     let error = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Panic)
         .await
@@ -170,7 +192,7 @@ async fn a_panic_is_unclassified<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert!(source.contains("in a leased effect of the conformance kit"), "{source}");
 }
 
-async fn nothing_happened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn nothing_happened<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("nothing"), Downstream::default());
     let failed = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Nothing)
         .await
@@ -191,7 +213,7 @@ async fn nothing_happened<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(again.expect("it runs"), Done::Executed(2));
 }
 
-async fn nothing_happened_later<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn nothing_happened_later<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("nothing-later"), Downstream::default());
     for answer in [Answer::Silence, Answer::Nothing] {
         run_one(kit, &intent, RERUN, &downstream, answer)
@@ -215,7 +237,7 @@ async fn nothing_happened_later<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(again.expect("it runs"), Done::Executed(3));
 }
 
-async fn a_final_error_replays<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_final_error_replays<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("final"), Downstream::default());
     for _ in 0..2 {
         let error = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::No)
@@ -226,7 +248,7 @@ async fn a_final_error_replays<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(downstream.called(), 1);
 }
 
-async fn a_lease_is_renewed<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_lease_is_renewed<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("renewed");
     let (idem, slow) = (kit.idem.clone(), intent.clone());
     let running = tokio::spawn(async move {
@@ -253,7 +275,7 @@ async fn a_lease_is_renewed<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(running.await.expect("no panic").expect("it runs"), Done::Executed(0));
 }
 
-async fn a_dropped_caller<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_dropped_caller<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (intent, downstream) = (Intent::new("dropped"), Downstream::default());
     let (idem, asked, counted) = (kit.idem.clone(), intent.clone(), downstream.clone());
     let caller = tokio::spawn(async move {
@@ -273,7 +295,7 @@ async fn a_dropped_caller<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     assert_eq!(again.expect("it ran to its end"), Done::Replayed(7));
 }
 
-async fn a_place_is_reserved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_place_is_reserved<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (first, downstream) = (Intent::new("place").once_per("p"), Downstream::default());
     let second = first.case("second");
     let Leased::Execute(guard) = kit.call(&first).lease::<u32>(RERUN).await.expect("the place is free") else {
@@ -314,7 +336,7 @@ async fn a_place_is_reserved<S: TransactionalStore + Clone>(kit: &Kit<S>) {
 }
 
 /// Nobody has to find out about an effect that was never sent.
-async fn a_caller_dropped_at_any_step<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_caller_dropped_at_any_step<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     for polls in 0..12 {
         let (intent, downstream) = (Intent::new("dropped early"), Downstream::default());
         {
@@ -336,7 +358,7 @@ async fn a_caller_dropped_at_any_step<S: TransactionalStore + Clone>(kit: &Kit<S
 }
 
 /// What is freed is what the ledger says the key holds, whatever the call names.
-async fn only_its_own_place_is_freed<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn only_its_own_place_is_freed<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let (holder, downstream) = (Intent::new("holder").once_per("p"), Downstream::default());
     // It began before its type declared a place.
     let old = Intent {
@@ -368,7 +390,7 @@ async fn only_its_own_place_is_freed<S: TransactionalStore + Clone>(kit: &Kit<S>
     assert_eq!(next.expect("the place is free"), Done::Executed(3));
 }
 
-async fn leased_guards<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn leased_guards<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("leased-guard");
     let Leased::Execute(guard) = kit.call(&intent).lease::<u32>(Recovery::Hold).await.expect("a claim") else {
         panic!("nothing is recorded yet");

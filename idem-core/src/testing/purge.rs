@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use super::expiry::{retention, wait_for_expiry};
 use super::leased::{Answer, Downstream, run_one};
-use super::{Effect, Intent, Kit, kind};
+use super::{Effect, Intent, Kit, Way, kind};
 use crate::error::ErrorKind;
 use crate::execute::Leased;
 use crate::record::Recovery;
 use crate::state::Status;
-use crate::store::TransactionalStore;
+use crate::store::Store;
 
-pub(super) async fn run<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     kit.case("a purge removes what has expired and nothing else", a_purge(kit))
         .await;
     kit.case("purges at once share the work", purges_at_once(kit)).await;
 }
 
-async fn a_purge<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn a_purge<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     assert_eq!(
         kit.idem.purge_expired(0).await.expect_err("no batch").kind(),
         ErrorKind::Misuse
@@ -64,7 +64,7 @@ async fn a_purge<S: TransactionalStore + Clone>(kit: &Kit<S>) {
     kit.ran();
 }
 
-async fn purges_at_once<S: TransactionalStore + Clone>(kit: &Kit<S>) {
+async fn purges_at_once<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intents: Vec<_> = (0..40).map(|_| Intent::new("many")).collect();
     for intent in &intents {
         let call = kit.call(intent).retention(retention());

@@ -50,6 +50,26 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    /// Takes over the database that a killed process made, to drop it.
+    ///
+    /// # Panics
+    ///
+    /// When `url` is not that of such a database, or there is no server.
+    #[track_caller]
+    pub fn adopt(url: &str) -> Self {
+        let server = match server(std::env::var(VARIABLE).ok()) {
+            Ok(server) => server,
+            Err(message) => panic!("{message}"),
+        };
+        let name = url
+            .split(['/', '?'])
+            .find(|part| part.starts_with(PREFIX))
+            .unwrap_or_else(|| panic!("{} is no database of a test", address::without_password(url)))
+            .to_owned();
+        let url = url.to_owned();
+        Self { url, server, name }
+    }
+
     /// The URL that sqlx and the stores take.
     pub fn url(&self) -> &str {
         &self.url
