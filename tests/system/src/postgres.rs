@@ -67,7 +67,13 @@ impl Postgres {
             .unwrap_or_else(|| panic!("{} is no database of a test", address::without_password(url)))
             .to_owned();
         let url = url.to_owned();
-        Self { url, server, name }
+        let roles = Mutex::default();
+        Self {
+            url,
+            server,
+            name,
+            roles,
+        }
     }
 
     /// The URL that sqlx and the stores take.
