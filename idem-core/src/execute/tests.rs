@@ -110,10 +110,10 @@ async fn a_panic_in_an_effect_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
-    // Whether a span is wanted is decided when it is met first, perhaps by another test at this very moment: so it is met here,
-    // and decided anew when the subscriber is set.
     let idem = Idem::new(MemoryStore::new());
-    idem.call(&Intent::new("met"))
+    // Spans and events are registered by the first thread that comes to them; one of another test, without a subscriber,
+    // would have them ignored here. Those that are registered are asked for anew when a subscriber is made.
+    idem.call(&Intent::new("registers"))
         .transaction(seven())
         .await
         .expect("it runs");
