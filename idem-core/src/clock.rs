@@ -44,31 +44,6 @@ impl Timestamp {
     }
 }
 
-/// What tells the time of a storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The clock of production, ahead by so many milliseconds; behind it where the number is negative.
-    Ahead(i64),
-    /// It stands still at this moment.
-    Stopped(Timestamp),
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        Self::Ahead(0)
-    }
-}
-
-impl Clock {
-    /// The time of a storage that lives in this process.
-    pub(crate) fn now(self) -> Timestamp {
-        match self {
-            Self::Ahead(millis) => Timestamp(Timestamp::of_this_host().0.saturating_add(millis)),
-            Self::Stopped(at) => at,
-        }
-    }
-}
-
 /// Whole milliseconds of a duration, as stores keep them; the largest number if it does not fit.
 #[must_use]
 pub fn millis(duration: Duration) -> i64 {

@@ -1,8 +1,33 @@
 use std::future::Future;
 
-pub use crate::clock::Clock;
+use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::store::{MemoryStore, Store};
+
+/// What tells the time of a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The clock of production, ahead by so many milliseconds; behind it where the number is negative.
+    Ahead(i64),
+    /// It stands still at this moment.
+    Stopped(Timestamp),
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::Ahead(0)
+    }
+}
+
+impl Clock {
+    /// The time of a storage that lives in this process.
+    pub(crate) fn now(self) -> Timestamp {
+        match self {
+            Self::Ahead(millis) => Timestamp::from_millis(Timestamp::of_this_host().as_millis().saturating_add(millis)),
+            Self::Stopped(at) => at,
+        }
+    }
+}
 
 /// A store that goes by a clock which tests set, for every process that uses its storage at once.
 ///

@@ -63,7 +63,7 @@ impl MemoryStore {
     }
 
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn set_clock_to(&self, clock: crate::clock::Clock) {
+    pub(crate) fn set_clock_to(&self, clock: crate::testing::Clock) {
         self.lock().set_clock(clock);
     }
 

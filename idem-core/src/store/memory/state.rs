@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::connection::Change;
-use crate::clock::{Clock, Timestamp};
+use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing, alias_of};
 use crate::record::{Mode, Record};
@@ -20,7 +20,8 @@ pub(super) struct State {
     claims: HashMap<IdempotencyKey, ConnectionId>,
     places: HashMap<(String, PlaceDigest), (IdempotencyKey, ConnectionId)>,
     connections: ConnectionId,
-    clock: Clock,
+    #[cfg(any(test, feature = "testing"))]
+    clock: crate::testing::Clock,
 }
 
 impl State {
@@ -30,11 +31,15 @@ impl State {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
+        #[cfg(any(test, feature = "testing"))]
+        let now = self.clock.now();
+        #[cfg(not(any(test, feature = "testing")))]
+        let now = Timestamp::of_this_host();
+        now
     }
 
     #[cfg(any(test, feature = "testing"))]
-    pub(super) fn set_clock(&mut self, clock: Clock) {
+    pub(super) fn set_clock(&mut self, clock: crate::testing::Clock) {
         self.clock = clock;
     }
 

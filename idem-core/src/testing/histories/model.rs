@@ -195,11 +195,10 @@ impl Model {
 
     /// Who holds a place: whoever took it last, unless it was freed since.
     fn holder(&self, place: &PlaceDigest) -> Option<&(Entry, Timestamp)> {
-        let of_place = self
-            .entries
-            .iter()
-            .filter(|(entry, _)| entry.place.as_ref() == Some(place));
-        of_place.last().filter(|(entry, _)| !entry.frees_place)
+        let mut newest_first = self.entries.iter().rev();
+        newest_first
+            .find(|(entry, _)| entry.place.as_ref() == Some(place))
+            .filter(|(entry, _)| !entry.frees_place)
     }
 
     fn other_holder(&self, key: &IdempotencyKey, place: &PlaceDigest) -> Option<LedgerRef> {
