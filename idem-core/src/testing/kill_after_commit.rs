@@ -39,7 +39,7 @@ use crate::clock::random_bytes;
 ///
 /// # Examples
 ///
-/// In `dev-dependencies`: `idem-core = { version = "..", features = ["testing"] }`.
+/// With the feature `testing` of `idem-rs`, or of `idem-core`, among `dev-dependencies`:
 ///
 /// ```no_run
 /// # use idem_core::{Done, EffectError, Idem, MemoryConnection, MemoryStore, testing::Intent};
