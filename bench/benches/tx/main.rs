@@ -28,7 +28,7 @@ async fn main() {
         Some(only) => only == part,
         None => part != "growth",
     };
-    let server = Server::prepare().await;
+    let server = Server::prepare("calls").await;
     if wanted("calls") {
         for (clients, bar) in [(1, 1.8), (8, 2.0)] {
             calls(&server, clients, bar, rounds).await;

@@ -12,8 +12,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates the database, or says what is missing.
-    pub async fn prepare() -> Self {
+    /// Creates a database, or says what is missing.
+    pub async fn prepare(what: &str) -> Self {
         let url = ["IDEM_BENCH_POSTGRES_URL", "IDEM_TEST_POSTGRES_URL"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok())
@@ -21,7 +21,7 @@ impl Server {
         let options: PgConnectOptions = url.parse().expect("a URL of PostgreSQL");
         let server = Self {
             options,
-            name: format!("idem_bench_{}", std::process::id()),
+            name: format!("idem_bench_{}_{what}", std::process::id()),
         };
         let mut admin = server.options.connect().await.expect("the server can be reached");
         let create = format!("CREATE DATABASE {} TEMPLATE template0", server.name);

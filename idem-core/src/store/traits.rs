@@ -40,6 +40,8 @@ pub trait Store: Send + Sync + 'static {
     /// a no-op success. Where the lease of another attempt has ended, its recovery and this one's,
     /// whichever is stricter, decide in the same statement; a record that becomes unknown gets its
     /// entry.
+    /// A place that another key holds is refused, also to an attempt that takes over; a key that holds one already takes
+    /// no other.
     ///
     /// # Errors
     ///
