@@ -21,10 +21,14 @@ pub type SubjectText = Result<Option<String>, CanonicalError>;
 pub type PreviousKey = Result<Option<Derived>, KeyError>;
 
 /// Derives an input by its previous definition.
-pub fn previous<I: Idempotent>(input: &I, tenant: Option<&Tenant>) -> PreviousKey {
+pub fn previous<New: Idempotent, Old: Idempotent>(input: &Old, tenant: Option<&Tenant>) -> PreviousKey {
     const {
         assert!(
-            I::PREVIOUS_UNTIL.is_none(),
+            New::KEY_SCHEMA.as_u32() != Old::KEY_SCHEMA.as_u32(),
+            "the type named by `previous` has the same action and key fields, so the new key of one effect can be the former key of another, and would get its outcome\nhelp: give the new definition another action, such as \"refund.issue.2\", or take `previous` away if the keys have not changed"
+        );
+        assert!(
+            Old::PREVIOUS_UNTIL.is_none(),
             "the type named by `previous` has a `previous` itself, and a claim takes two keys at most\nhelp: deploy one change of a key after the other: wait for the date of the first, then take its `previous` away"
         );
     }

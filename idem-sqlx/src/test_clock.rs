@@ -1,15 +1,26 @@
 //! A clock that tests set, in a table beside the others, so that all processes on the database go by it.
 
-use idem_core::Error;
 use idem_core::testing::{Clock, TestClock};
+use idem_core::{Error, ErrorKind};
 
-/// What a clock is set to: how far ahead, and where it stands still.
-fn columns(clock: Clock) -> (i64, Option<i64>) {
-    match clock {
+/// What a clock is set to: how far ahead, and where it stands still. `goes_by_it` says whether the store does.
+fn columns(clock: Clock, goes_by_it: bool) -> Result<(i64, Option<i64>), Error> {
+    let (ahead, stopped_at) = match clock {
         Clock::Ahead(millis) => (millis, None),
         Clock::Stopped(at) => (0, Some(at.as_millis())),
+    };
+    let refused = |message| Err(Error::new(ErrorKind::Misuse, message));
+    if !goes_by_it {
+        return refused("this store does not go by the clock of tests; make it with `with_test_clock()`");
     }
+    if ahead.max(stopped_at.unwrap_or(0)) > FARTHEST || ahead.min(stopped_at.unwrap_or(0)) < -FARTHEST {
+        return refused("the clock of tests goes to a thousand years from now or from 1970, and no further");
+    }
+    Ok((ahead, stopped_at))
 }
+
+/// Beyond it, moments and lengths would not fit into what the databases keep.
+const FARTHEST: i64 = 1000 * 366 * 24 * 60 * 60 * 1000;
 
 #[cfg(feature = "postgres")]
 mod postgres {
@@ -43,7 +54,7 @@ INSERT INTO {test_clock} VALUES (1, 0, NULL) ON CONFLICT DO NOTHING";
 
     impl TestClock for PgStore {
         async fn set_clock(&self, clock: Clock) -> Result<(), Error> {
-            let (ahead, stopped_at) = columns(clock);
+            let (ahead, stopped_at) = columns(clock, self.goes_by_test_clock())?;
             let set =
                 "UPDATE {test_clock} SET ahead = $1, stopped_at = 'epoch'::timestamptz + $2 * interval '1 millisecond'";
             sqlx::query(self.names().statement(set))
@@ -51,12 +62,7 @@ INSERT INTO {test_clock} VALUES (1, 0, NULL) ON CONFLICT DO NOTHING";
                 .bind(stopped_at)
                 .execute(self.pool())
                 .await
-                .map_err(|source| {
-                    store_error(
-                        "set the clock of the tests; make the store with `with_test_clock()`",
-                        source,
-                    )
-                })?;
+                .map_err(|source| store_error("set the clock of the tests", source))?;
             Ok(())
         }
     }
@@ -94,7 +100,7 @@ INSERT INTO {test_clock} VALUES (1, 0, NULL) ON CONFLICT DO NOTHING";
 
     impl TestClock for SqliteStore {
         async fn set_clock(&self, clock: Clock) -> Result<(), Error> {
-            let (ahead, stopped_at) = columns(clock);
+            let (ahead, stopped_at) = columns(clock, self.goes_by_test_clock())?;
             sqlx::query(
                 self.names()
                     .statement("UPDATE {test_clock} SET ahead = $1, stopped_at = $2"),
@@ -103,12 +109,7 @@ INSERT INTO {test_clock} VALUES (1, 0, NULL) ON CONFLICT DO NOTHING";
             .bind(stopped_at)
             .execute(self.pool())
             .await
-            .map_err(|source| {
-                store_error(
-                    "set the clock of the tests; make the store with `with_test_clock()`",
-                    source,
-                )
-            })?;
+            .map_err(|source| store_error("set the clock of the tests", source))?;
             Ok(())
         }
     }

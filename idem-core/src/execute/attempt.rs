@@ -168,7 +168,14 @@ async fn record<S: TransactionalStore>(
     won: Won,
     outcome: Kept,
 ) -> Result<Recorded, Error> {
-    let completion = call.completion(claim, won, outcome)?;
+    let completion = match call.completion(claim, won, outcome) {
+        Ok(completion) => completion,
+        Err(error) => {
+            // Who calls again must not meet what is left of this.
+            let _ = send(shared.store.rollback(transaction)).await;
+            return Err(error);
+        }
+    };
     match send(shared.store.complete_in(&mut transaction, &completion)).await {
         Ok(Completed::Done) => {}
         Ok(Completed::Stale) => {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::prepared::LONGEST;
 use super::{Idem, Resolution, scope};
 use crate::error::Error;
 use crate::key::IdempotencyKey;
@@ -75,7 +76,7 @@ impl<S: Store> Idem<S> {
     /// Nothing is changed.
     pub async fn stuck(&self, older_than: Duration, limit: u32) -> Result<Vec<Stuck>, Error> {
         let mut stuck = Vec::new();
-        for open in self.shared.store.open_claims(older_than, limit).await? {
+        for open in self.shared.store.open_claims(older_than.min(LONGEST), limit).await? {
             let origin = self.shared.store.origin(&open.key).await?;
             stuck.push(Stuck::new(open, origin));
         }

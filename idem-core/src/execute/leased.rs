@@ -235,7 +235,9 @@ where
     F: FnOnce(Effect) -> Fut + Send + 'static,
     Fut: Future<Output = Result<T, EffectError>> + Send + 'static,
 {
-    let _token = token;
+    // Dropped in the order of this tuple: who drains, and calls again then, must not find the key in use.
+    let whole = (held, token);
+    let held = &whole.0;
     let handle = held.effect();
     let body = {
         let (key, handle): (IdempotencyKey, Effect) = (call.key().clone(), handle.clone());
@@ -257,10 +259,10 @@ where
     let result = match ended {
         Ok(Ok(value)) => {
             point("effect_done");
-            succeed(&shared, &call, &held, &handle, value).await
+            succeed(&shared, &call, held, &handle, value).await
         }
-        Ok(Err(error)) => report(&shared, &call, &held, &handle, error.into_verdict()).await,
-        Err(join) => report(&shared, &call, &held, &handle, Verdict::Failed(panicked(join).into())).await,
+        Ok(Err(error)) => report(&shared, &call, held, &handle, error.into_verdict()).await,
+        Err(join) => report(&shared, &call, held, &handle, Verdict::Failed(panicked(join).into())).await,
     };
     call.watch.conclude(&result);
     result

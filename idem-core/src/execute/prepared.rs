@@ -14,7 +14,7 @@ use crate::state::Claim;
 use crate::store::{Alias, Completion, PlaceDigest, Store, StoreClaim};
 
 /// A thousand years: what every storage's calendar can hold.
-const LONGEST_RETENTION: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
+pub(crate) const LONGEST: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
 
 /// In bytes. The ledger's indexes hold both beside a tenant and a moment, and PostgreSQL's take 2700.
 const LONGEST_ACTION: usize = 255;
@@ -93,7 +93,7 @@ impl Prepared {
                 fingerprint: derived.fingerprint.clone(),
                 owner: OwnerToken::random()?,
                 lease: None,
-                retention: self.retention.min(LONGEST_RETENTION),
+                retention: self.retention.min(LONGEST),
                 step_id: self.step_id.clone(),
                 run_id: self.run_id.clone(),
             })
@@ -159,11 +159,11 @@ impl Prepared {
         let mut claim = self.claim()?;
         let recovery = match recovery {
             Recovery::Rerun { remembered_for } => Recovery::Rerun {
-                remembered_for: remembered_for.min(LONGEST_RETENTION),
+                remembered_for: remembered_for.min(LONGEST),
             },
             Recovery::Hold => Recovery::Hold,
         };
-        claim.claim.lease = Some((lease.min(LONGEST_RETENTION), recovery));
+        claim.claim.lease = Some((lease.min(LONGEST), recovery));
         Ok(claim)
     }
 

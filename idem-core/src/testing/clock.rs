@@ -58,7 +58,8 @@ pub trait TestClock: Store {
     ///
     /// # Errors
     ///
-    /// Kind [`Store`](crate::ErrorKind::Store); the clock then goes on as before.
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) for a store that was not made to go by such a clock, and for what its storage
+    /// cannot hold; kind [`Store`](crate::ErrorKind::Store). The clock then goes on as before.
     fn set_clock(&self, clock: Clock) -> impl Future<Output = Result<(), Error>> + Send;
 }
 

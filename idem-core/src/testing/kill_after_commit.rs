@@ -18,11 +18,12 @@ use crate::clock::random_bytes;
 /// The child is this test binary, started for `test` alone. It dies on the spot, without destructors or flushes, when the
 /// storage has acknowledged the outcome of a `transaction`, `begin`, `run` or `lease`, a success or a final error, and
 /// before the caller has it. What was joined to a transaction of your own is not known to be committed and does not
-/// count. Only calls of `body` do; what the test does before it is done in the child too.
+/// count. Only calls of `body` do; what the test does before it is done in the child too. A test calls this once.
 ///
 /// `test` is the name of the test as `cargo test -- --list` prints it: with its modules, without the crate. `body` has to
 /// open its storage itself, one that outlives a process, at an address that is the same in both runs: below
-/// [`Run::folder`], or made by [`Run::shared`]. It runs on the runtime of the caller: `#[tokio::test]`, or `block_on` in
+/// [`Run::folder`], or made by [`Run::shared`]; and its call needs the same key in both runs, which the tenant of an
+/// [`Intent::new`](super::Intent::new) would not give. It runs on the runtime of the caller: `#[tokio::test]`, or `block_on` in
 /// a `#[test]`.
 ///
 /// # Panics

@@ -66,7 +66,7 @@ pub(super) fn impls(
 /// The type is given with the user's own tokens, so that a message about it points there.
 fn previous(Previous { ty, millis }: &Previous) -> TokenStream {
     let from = quote_spanned!(ty.span()=> <#ty as ::core::convert::From<&Self>>::from(self));
-    let derived = quote_spanned!(ty.span()=> __idem::previous::<#ty>(&#from, __idem_tenant));
+    let derived = quote_spanned!(ty.span()=> __idem::previous::<Self, #ty>(&#from, __idem_tenant));
     quote! {
         const PREVIOUS_UNTIL: ::core::option::Option<__idem::Timestamp> =
             ::core::option::Option::Some(__idem::Timestamp::from_millis(#millis));

@@ -35,6 +35,7 @@ const _: () = {
             __idem_tenant: ::core::option::Option<&__idem::Tenant>,
         ) -> __idem::PreviousKey {
             __idem::previous::<
+                Self,
                 old::Refund,
             >(&<old::Refund as ::core::convert::From<&Self>>::from(self), __idem_tenant)
         }

@@ -266,6 +266,11 @@ impl PgStore {
     }
 
     #[cfg(feature = "testing")]
+    pub(crate) fn goes_by_test_clock(&self) -> bool {
+        self.shared.setup.test_clock
+    }
+
+    #[cfg(feature = "testing")]
     pub(crate) fn names(&self) -> &Names {
         &self.shared.setup.names
     }
