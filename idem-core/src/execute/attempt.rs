@@ -105,7 +105,10 @@ pub(crate) async fn claim<S: TransactionalStore>(
                 return Err(error);
             }
         };
-        if let Reply::Claimed { generation, attempt } = reply {
+        if let Reply::Claimed {
+            generation, attempt, ..
+        } = reply
+        {
             point("claimed");
             call.watch.claimed(attempt);
             return Ok(Claimed::Won {

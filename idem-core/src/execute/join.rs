@@ -136,7 +136,9 @@ async fn claim<S: TransactionalStore>(
 ) -> Result<Result<(StoreClaim, Won), Reply>, Error> {
     let claim = call.claim()?;
     match atomic::claim_in(&shared.store, savepoint, &claim).await? {
-        Reply::Claimed { generation, attempt } => {
+        Reply::Claimed {
+            generation, attempt, ..
+        } => {
             point("claimed");
             call.watch.claimed(attempt);
             Ok(Ok((claim, Won { generation, attempt })))

@@ -41,6 +41,7 @@ pub(crate) struct Held {
 pub(crate) struct Attempt {
     pub(crate) claim: StoreClaim,
     pub(crate) won: Won,
+    took_over: bool,
 }
 
 /// How a lease stands, as far as this process knows.
@@ -85,7 +86,11 @@ pub(crate) async fn claim<S: Store>(
         }
     };
     match reply {
-        Reply::Claimed { generation, attempt } => {
+        Reply::Claimed {
+            generation,
+            attempt,
+            took_over,
+        } => {
             point("claimed");
             if let Some(called) = &called {
                 called.runs();
@@ -104,6 +109,7 @@ pub(crate) async fn claim<S: Store>(
                 attempt: Attempt {
                     claim,
                     won: Won { generation, attempt },
+                    took_over,
                 },
                 lease,
                 _called: called,
@@ -152,7 +158,7 @@ impl Lease {
 
 impl Held {
     pub(crate) fn effect(&self) -> Effect {
-        let Attempt { claim, won } = &self.attempt;
+        let Attempt { claim, won, .. } = &self.attempt;
         Effect::new(
             claim.key.clone(),
             won.generation,
@@ -171,8 +177,7 @@ impl Attempt {
     /// taken over from another knows nothing of that one's call: were the record released, its horizon
     /// would be counted anew, beyond what the downstream remembers, and another payload could get its outcome.
     pub(crate) fn vouches_for_all(&self) -> bool {
-        let reruns = matches!(self.claim.claim.lease, Some((_, Recovery::Rerun { .. })));
-        self.won.attempt == 1 || !reruns
+        !self.took_over
     }
 
     /// Records an outcome. A store failure never releases the claim: this tries again for as long as

@@ -111,14 +111,16 @@ async fn a_panic_in_an_effect_leaves_nothing_behind() {
 #[tokio::test]
 async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
     let idem = Idem::new(MemoryStore::new());
-    // Spans and events are registered by the first thread that comes to them; one of another test, without a subscriber,
-    // would have them ignored here. Those that are registered are asked for anew when a subscriber is made.
-    idem.call(&Intent::new("registers"))
-        .transaction(seven())
-        .await
-        .expect("it runs");
     let seen = Seen::default();
     let _guard = tracing::subscriber::set_default(seen.clone());
+    // A span is registered by the first thread that comes to it. One of another test, without a subscriber, would have it ignored
+    // here, if it is at it at this very moment.
+    let met = idem.call(&Intent::new("met")).key().expect("a key");
+    while super::telemetry::span("met", &met).is_disabled() {
+        tracing::callsite::rebuild_interest_cache();
+        tokio::task::yield_now().await;
+    }
+    seen.0.lock().expect("not poisoned").clear();
     let intent = Intent::new("secret-case");
     let key = idem.call(&intent).key().expect("a key");
     idem.call(&intent).transaction(seven()).await.expect("it runs");

@@ -13,6 +13,9 @@ pub enum Reply {
         generation: u32,
         /// The number of this attempt.
         attempt: u32,
+        /// Whether an earlier attempt may have had the effect: its lease ended, and this one took over. To a claim that is sent
+        /// again it is said of every attempt but the first.
+        took_over: bool,
     },
     /// The effect has an outcome.
     Replay(Outcome),

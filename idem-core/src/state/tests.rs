@@ -96,8 +96,20 @@ fn unknown_at(attempt: u32) -> Reply {
     Reply::OutcomeUnknown { generation: 1, attempt }
 }
 
+fn taken_over(attempt: u32) -> Reply {
+    Reply::Claimed {
+        generation: 1,
+        attempt,
+        took_over: true,
+    }
+}
+
 fn claimed(attempt: u32) -> Reply {
-    Reply::Claimed { generation: 1, attempt }
+    Reply::Claimed {
+        generation: 1,
+        attempt,
+        took_over: false,
+    }
 }
 
 #[test]
@@ -202,7 +214,7 @@ fn after_the_lease_a_rerun_is_taken_over_within_its_horizon_and_unknown_beyond()
     let at = NOW.after(HOUR - Duration::from_millis(1));
     let (next, told) = transition(record.clone(), &LedgerView::default(), leased(2, rerun()), at).unwrap();
     let next = next.unwrap();
-    assert_eq!((told, next.owner, next.attempt), (claimed(2), owner(2), 2));
+    assert_eq!((told, next.owner, next.attempt), (taken_over(2), owner(2), 2));
     // The horizon counts from the first attempt, whoever has taken over since.
     let (next, told) = transition(
         Some(next),
@@ -254,7 +266,7 @@ fn class_unknown_holds_or_lets_the_next_attempt_claim_at_once() {
         Event::Settle(Settlement::Fail { owner: owner(1) }),
         leased(2, rerun()),
     ]);
-    assert_eq!((told, record.unwrap().attempt), (claimed(2), 2));
+    assert_eq!((told, record.unwrap().attempt), (taken_over(2), 2));
 }
 
 #[test]
@@ -395,7 +407,8 @@ fn a_revoked_effect_is_not_repeated_until_it_is_reopened() {
         told,
         Reply::Claimed {
             generation: 2,
-            attempt: 1
+            attempt: 1,
+            took_over: false,
         }
     );
     assert_eq!(record.unwrap().generation, 2);
@@ -482,7 +495,8 @@ fn without_a_record_the_ledger_decides_whether_anything_runs() {
         told(&stands(EntryKind::Reopened, 2), 1),
         Reply::Claimed {
             generation: 2,
-            attempt: 1
+            attempt: 1,
+            took_over: false,
         }
     );
     let held = LedgerView {

@@ -142,7 +142,7 @@ fn claim_absent(ledger: &LedgerView, claim: Claim, now: Timestamp) -> Next {
     if let Some(holder) = &ledger.place {
         return Ok((None, Reply::PlaceTaken(holder.clone())));
     }
-    Ok(claimed(new_record(claim, generation, 1, now)))
+    Ok(claimed(new_record(claim, generation, 1, now), false))
 }
 
 /// A claim against a record that counts. Whatever binds its fingerprint judges a mismatch first.
@@ -154,7 +154,10 @@ fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timesta
     }
     match record.status {
         // The answer to this very claim was lost, and it was sent again.
-        Status::InFlight if record.owner == claim.owner => Ok(claimed(record)),
+        Status::InFlight if record.owner == claim.owner => {
+            let took_over = record.attempt > 1;
+            Ok(claimed(record, took_over))
+        }
         Status::InFlight => claim_in_flight(record, ledger, claim, now),
         Status::Unknown => {
             let reply = unknown(&record);
@@ -181,12 +184,8 @@ fn claim_present(record: Record, ledger: &LedgerView, claim: Claim, now: Timesta
             if let Some(holder) = &ledger.place {
                 return Ok((Some(record), Reply::PlaceTaken(holder.clone())));
             }
-            Ok(claimed(new_record(
-                claim,
-                record.generation,
-                record.attempt.saturating_add(1),
-                now,
-            )))
+            let attempt = record.attempt.saturating_add(1);
+            Ok(claimed(new_record(claim, record.generation, attempt, now), false))
         }
     }
 }
@@ -220,7 +219,7 @@ fn claim_in_flight(mut record: Record, ledger: &LedgerView, claim: Claim, now: T
             let mut next = new_record(claim, record.generation, record.attempt.saturating_add(1), now);
             next.created_at = first_attempt;
             next.recovery = Some(recovery);
-            Ok(claimed(next))
+            Ok(claimed(next, true))
         }
         Recovery::Rerun { .. } | Recovery::Hold => {
             hold(&mut record);
@@ -448,10 +447,11 @@ fn new_record(claim: Claim, generation: u32, attempt: u32, now: Timestamp) -> Re
     }
 }
 
-fn claimed(record: Record) -> (Option<Record>, Reply) {
+fn claimed(record: Record, took_over: bool) -> (Option<Record>, Reply) {
     let reply = Reply::Claimed {
         generation: record.generation,
         attempt: record.attempt,
+        took_over,
     };
     (Some(record), reply)
 }

@@ -52,7 +52,9 @@ async fn try_claim<S: TransactionalStore>(
         }
     };
     let entry = match reply {
-        Reply::Claimed { generation, attempt } => Entry {
+        Reply::Claimed {
+            generation, attempt, ..
+        } => Entry {
             generation,
             attempt,
             ..intended.clone()
@@ -100,7 +102,9 @@ pub(crate) async fn claim_in<S: TransactionalStore>(
     };
     match send(store.claim_in(transaction, &second)).await? {
         Reply::Aliased(key) if key == claim.key => Ok(reply),
-        Reply::Claimed { generation, attempt } => {
+        Reply::Claimed {
+            generation, attempt, ..
+        } => {
             let outcome = Outcome::alias(&claim.key);
             let completion = Completion {
                 owner: alias.claim.owner,

@@ -253,7 +253,8 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
         reply,
         Reply::Claimed {
             generation: 1,
-            attempt: 1
+            attempt: 1,
+            took_over: false,
         }
     );
     let again = kit

@@ -33,6 +33,11 @@ pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
         nothing_happened_later(kit),
     )
     .await;
+    kit.case(
+        "that nothing happened may be said time and again",
+        nothing_happened_time_and_again(kit),
+    )
+    .await;
     kit.case("a final error of a leased effect replays", a_final_error_replays(kit))
         .await;
     kit.case("a lease is renewed while the effect runs", a_lease_is_renewed(kit))
@@ -333,6 +338,24 @@ async fn a_place_is_reserved<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     assert_eq!(done.expect("it runs again"), Done::Executed(2));
     let other = run_one(kit, &retried.case("other"), RERUN, &downstream, Answer::Value(3)).await;
     assert_eq!(kind(other), ErrorKind::AlreadyExecuted);
+}
+
+/// Each attempt says it of all there were, as long as each said it.
+async fn nothing_happened_time_and_again<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
+    let (intent, downstream) = (Intent::new("down"), Downstream::default());
+    for attempt in 1..=4 {
+        let failed = run_one(kit, &intent, RERUN, &downstream, Answer::Nothing).await;
+        assert_eq!(kind(failed), ErrorKind::Effect);
+        let record = kit.view(&intent).await.record.expect("its counters");
+        assert_eq!((record.status, record.attempt), (Status::Failed, attempt));
+    }
+    // And what came before does not count against one that dies.
+    let silent = run_one(kit, &intent, RERUN, &downstream, Answer::Silence).await;
+    assert_eq!(kind(silent), ErrorKind::Effect);
+    let late = run_one(kit, &intent, RERUN, &downstream, Answer::Nothing).await;
+    assert_eq!(kind(late), ErrorKind::Effect);
+    let record = kit.view(&intent).await.record.expect("the claim");
+    assert_eq!((record.status, record.attempt), (Status::InFlight, 6));
 }
 
 /// Nobody has to find out about an effect that was never sent.

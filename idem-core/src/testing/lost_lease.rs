@@ -208,7 +208,8 @@ async fn steps_sent_again<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
         again,
         Reply::Claimed {
             generation: 1,
-            attempt: 1
+            attempt: 1,
+            took_over: false,
         }
     );
     let owner = claim.claim.owner;

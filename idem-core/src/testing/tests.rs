@@ -31,6 +31,7 @@ impl Store for LeasedOnly {
             true => Reply::Claimed {
                 generation: 1,
                 attempt: 1,
+                took_over: false,
             },
             false => reply,
         })

@@ -345,6 +345,7 @@ impl TransactionalStore for PgStore {
                 return Ok(Reply::Claimed {
                     generation: 1,
                     attempt: 1,
+                    took_over: false,
                 });
             }
             Ok(false) => {}
@@ -361,7 +362,11 @@ impl TransactionalStore for PgStore {
             return Ok(Reply::InFlight { lease_left: None });
         }
         match rows::decide(&view, &claim.claim)? {
-            Reply::Claimed { generation, attempt } => {
+            Reply::Claimed {
+                generation,
+                attempt,
+                took_over,
+            } => {
                 let won = match &view.record {
                     // Sent again by its own owner.
                     Some(seen) if seen.owner == claim.claim.owner => true,
@@ -370,7 +375,11 @@ impl TransactionalStore for PgStore {
                 };
                 // Lost to another claimant in between, who is running now.
                 Ok(if won {
-                    Reply::Claimed { generation, attempt }
+                    Reply::Claimed {
+                        generation,
+                        attempt,
+                        took_over,
+                    }
                 } else {
                     Reply::InFlight { lease_left: None }
                 })

@@ -294,6 +294,7 @@ impl TransactionalStore for SqliteStore {
             return Ok(Reply::Claimed {
                 generation: 1,
                 attempt: 1,
+                took_over: false,
             });
         }
         // Nobody else can write while this transaction is open, so what is seen here stands.
@@ -301,7 +302,11 @@ impl TransactionalStore for SqliteStore {
             .view_on(transaction.as_mut(), &claim.key, claim.place.as_ref())
             .await?;
         match rows::decide(&view, &claim.claim)? {
-            Reply::Claimed { generation, attempt } => {
+            Reply::Claimed {
+                generation,
+                attempt,
+                took_over,
+            } => {
                 let won = match &view.record {
                     // Sent again by its own owner.
                     Some(seen) if seen.owner == claim.claim.owner => true,
@@ -309,7 +314,11 @@ impl TransactionalStore for SqliteStore {
                     None => self.insert(transaction, claim, generation).await?,
                 };
                 Ok(if won {
-                    Reply::Claimed { generation, attempt }
+                    Reply::Claimed {
+                        generation,
+                        attempt,
+                        took_over,
+                    }
                 } else {
                     Reply::InFlight { lease_left: None }
                 })

@@ -291,7 +291,13 @@ async fn transact<S: TransactionalStore>(store: &S, claim: &StoreClaim, completi
         .await
         .expect("a claim is answered");
     let mut completed = None;
-    if let (Reply::Claimed { generation, attempt }, Some(completion)) = (&reply, completion) {
+    if let (
+        Reply::Claimed {
+            generation, attempt, ..
+        },
+        Some(completion),
+    ) = (&reply, completion)
+    {
         let completion = completion_in(completion, *generation, *attempt);
         let answer = store.complete_in(&mut transaction, &completion).await;
         completed = Some(answer.expect("a completion is answered"));

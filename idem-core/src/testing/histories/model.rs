@@ -54,7 +54,9 @@ impl Model {
     fn claim(&mut self, claim: &StoreClaim, intended: &Entry) -> Reply {
         let (record, reply) = self.decide(&claim.key, claim.place.as_ref(), Event::Claim(claim.claim.clone()));
         let (generation, attempt, kind) = match reply {
-            Reply::Claimed { generation, attempt } => (generation, attempt, EntryKind::Intended),
+            Reply::Claimed {
+                generation, attempt, ..
+            } => (generation, attempt, EntryKind::Intended),
             Reply::OutcomeUnknown { generation, attempt } => (generation, attempt, EntryKind::Unknown),
             reply => return reply,
         };
@@ -78,7 +80,10 @@ impl Model {
 
     fn transact(&mut self, claim: &StoreClaim, completion: Option<&Completion>) -> Transacted {
         let (record, reply) = self.decide(&claim.key, claim.place.as_ref(), Event::Claim(claim.claim.clone()));
-        let Reply::Claimed { generation, attempt } = reply else {
+        let Reply::Claimed {
+            generation, attempt, ..
+        } = reply
+        else {
             return Transacted { reply, completed: None };
         };
         let before = (self.records.clone(), self.entries.clone());
@@ -108,7 +113,9 @@ impl Model {
         let (record, reply) = self.decide(&alias.key, None, Event::Claim(alias.claim.clone()));
         match reply {
             Reply::Aliased(key) => key == claim.key,
-            Reply::Claimed { generation, attempt } => {
+            Reply::Claimed {
+                generation, attempt, ..
+            } => {
                 let complete = Event::Complete {
                     owner: alias.claim.owner,
                     outcome: Outcome::alias(&claim.key),

@@ -177,6 +177,7 @@ fn can_end(protocol: &Protocol, world: &World, key: u8) -> bool {
         token: LAST,
         generation: 0,
         number: 0,
+        took_over: false,
         claimed_at: LONG_AFTER,
         real_claimed_at: LONG_AFTER,
     };

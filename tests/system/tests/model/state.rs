@@ -148,6 +148,8 @@ pub(crate) struct Attempt {
     pub(crate) generation: u8,
     /// Which attempt of its generation it is.
     pub(crate) number: u8,
+    /// Whether an earlier attempt may have had the effect.
+    pub(crate) took_over: bool,
     /// By the storage's clock, and in real time.
     pub(crate) claimed_at: i8,
     pub(crate) real_claimed_at: i8,

@@ -17,6 +17,7 @@ impl Protocol {
             token: world.tokens + 1,
             generation: 0,
             number: 0,
+            took_over: false,
             claimed_at: world.clock,
             real_claimed_at: world.real,
         };
@@ -37,6 +38,7 @@ impl Protocol {
             Reply::Claimed {
                 generation,
                 attempt: number,
+                took_over,
             } => {
                 let generation = small(generation);
                 if !again {
@@ -48,6 +50,7 @@ impl Protocol {
                 let mut attempt = Attempt {
                     generation,
                     number: small(number),
+                    took_over,
                     ..attempt
                 };
                 if !again {
@@ -198,8 +201,7 @@ impl Protocol {
     /// As the executor does: an attempt that has sent nothing says that nothing happened.
     pub(super) fn release(&self, world: &mut World, attempt: &Attempt) {
         let Attempt { request, token, .. } = *attempt;
-        let reruns = matches!(request.recovery, Some(Recovery::Rerun(_)));
-        if reruns && attempt.number > 1 && !self.setup.later_attempts_release {
+        if attempt.took_over && !self.setup.later_attempts_release {
             self.fail(world, attempt);
             return;
         }
