@@ -113,12 +113,13 @@ async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
     let idem = Idem::new(MemoryStore::new());
     let seen = Seen::default();
     let _guard = tracing::subscriber::set_default(seen.clone());
-    // A span is registered by the first thread that comes to it. One of another test, without a subscriber, would have it ignored
-    // here, if it is at it at this very moment.
-    let met = idem.call(&Intent::new("met")).key().expect("a key");
-    while super::telemetry::span("met", &met).is_disabled() {
+    // Spans and events are registered by the first thread that comes to them. One of another test, without a subscriber, would have
+    // them ignored here, if it is at it at this very moment.
+    let heard = |what: &str| seen.0.lock().expect("not poisoned").iter().any(|field| field == what);
+    while !(heard("outcome=executed") && heard("point=committed")) {
         tracing::callsite::rebuild_interest_cache();
-        tokio::task::yield_now().await;
+        let met = idem.call(&Intent::new("met")).transaction(seven()).await;
+        met.expect("it runs");
     }
     seen.0.lock().expect("not poisoned").clear();
     let intent = Intent::new("secret-case");
