@@ -311,7 +311,7 @@ impl Protocol {
             Reply::Claimed { .. } | Reply::Done | Reply::OutcomeUnknown { .. } => {
                 world.keys[usize::from(key)].record = after;
                 match self.decide(world, key, event) {
-                    Some((again, told)) if again == after && told == reply => {}
+                    Some((again, told)) if again == after && same_answer(&reply, told.clone()) => {}
                     _ => world.broken = Some(Rule::Resent),
                 }
             }
@@ -372,6 +372,15 @@ impl Protocol {
 
 pub(crate) fn expired(record: &Record, clock: i8) -> bool {
     record.status.expires() && record.expires_at.is_some_and(|end| end <= clock)
+}
+
+/// Whether what was sent again got its first answer. That an earlier attempt may have had the effect may be said where it was
+/// not before, and never the other way round.
+fn same_answer(first: &Reply, mut again: Reply) -> bool {
+    if let (Reply::Claimed { took_over: before, .. }, Reply::Claimed { took_over: after, .. }) = (first, &mut again) {
+        *after &= *before;
+    }
+    *first == again
 }
 
 pub(crate) fn generation(world: &World, key: u8, number: u8) -> &Generation {
