@@ -25,8 +25,9 @@ use crate::store::{Store, TransactionalStore};
 /// One call being described: what belongs to it beside its input, and how it ends.
 ///
 /// Made by [`Idem::call`](super::Idem::call). Ends in [`transaction`](Self::transaction),
-/// [`transaction_once`](Self::transaction_once), [`begin`](Self::begin) or [`join`](Self::join).
-#[must_use = "a call does nothing until it ends in `transaction`, `begin` or `join`"]
+/// [`transaction_once`](Self::transaction_once), [`begin`](Self::begin) or [`join`](Self::join); for an outside effect in
+/// [`run`](Self::run) or [`lease`](Self::lease).
+#[must_use = "a call does nothing until it ends in `transaction`, `begin`, `join`, `run` or `lease`"]
 pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     shared: &'a Arc<Shared<S>>,
     input: &'a I,
