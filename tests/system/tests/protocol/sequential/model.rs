@@ -287,8 +287,8 @@ impl Model {
                 self.free(key);
                 Answer::Declined(number)
             }
-            // A later attempt under `Rerun` may have taken over, and cannot speak for the one before.
-            Comes::NothingHappened if recovery == Recovery::Hold || attempt == 1 => {
+            // An attempt that has taken over cannot speak for the one before.
+            Comes::NothingHappened if self.keys[key as usize].stands != Stands::MayRerun => {
                 self.record(key, amount, attempt, Stands::Failed);
                 self.nothing_happened(key);
                 Answer::Refused(ErrorKind::Effect)
