@@ -99,11 +99,7 @@ pub(crate) async fn claim<S: TransactionalStore>(
         point("begun");
         let reply = match atomic::claim_in(&shared.store, &mut transaction, &claim).await {
             Ok(reply) => reply,
-            Err(error) => {
-                // What is left of it would be in the way of the next attempt, on another connection.
-                let _ = send(shared.store.rollback(transaction)).await;
-                return Err(error);
-            }
+            Err(error) => return Err(undone(shared, transaction, error).await),
         };
         if let Reply::Claimed {
             generation, attempt, ..
@@ -134,11 +130,25 @@ pub(crate) async fn finish<S: TransactionalStore, T: Serialize + DeserializeOwne
     won: Won,
     value: T,
 ) -> Result<Done<T>, Error> {
-    let outcome = encode(call, &value)?;
+    let outcome = match encode(call, &value) {
+        Ok(outcome) => outcome,
+        Err(error) => return Err(undone(shared, transaction, error).await),
+    };
     match record(shared, call, transaction, claim, won, outcome).await? {
         Recorded::Committed => Ok(Done::Executed(value)),
         Recorded::PlaceTaken => place_taken(shared, call).await,
     }
+}
+
+/// Rolls back before an error is told: what is left of a transaction would be in the way of whoever calls again, on another
+/// connection. Why it failed matters more than whether the roll-back was acknowledged: nothing commits.
+async fn undone<S: TransactionalStore>(
+    shared: &Shared<S>,
+    transaction: S::Transaction<'static>,
+    error: Error,
+) -> Error {
+    let _ = send(shared.store.rollback(transaction)).await;
+    error
 }
 
 pub(crate) fn encode<T: Serialize>(call: &Prepared, value: &T) -> Result<Kept, Error> {
@@ -173,11 +183,7 @@ async fn record<S: TransactionalStore>(
 ) -> Result<Recorded, Error> {
     let completion = match call.completion(claim, won, outcome) {
         Ok(completion) => completion,
-        Err(error) => {
-            // Who calls again must not meet what is left of this.
-            let _ = send(shared.store.rollback(transaction)).await;
-            return Err(error);
-        }
+        Err(error) => return Err(undone(shared, transaction, error).await),
     };
     match send(shared.store.complete_in(&mut transaction, &completion)).await {
         Ok(Completed::Done) => {}
@@ -189,11 +195,7 @@ async fn record<S: TransactionalStore>(
             send(shared.store.rollback(transaction)).await?;
             return Ok(Recorded::PlaceTaken);
         }
-        Err(error) => {
-            // Why it failed matters more than whether the roll-back was acknowledged: nothing commits.
-            let _ = send(shared.store.rollback(transaction)).await;
-            return Err(error);
-        }
+        Err(error) => return Err(undone(shared, transaction, error).await),
     }
     point("completed");
     send(shared.store.commit(transaction)).await?;

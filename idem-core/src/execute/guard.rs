@@ -123,12 +123,15 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
     ///
     /// Dropping the future leaves no effect; the final error is recorded or not.
     pub async fn decline<V: Serialize + ?Sized>(self, value: &V) -> Result<Done<T>, Error> {
-        let outcome = Outcome::encode(OutcomeKind::Declined, value).map_err(|source| {
-            Error::misuse(
-                "the value of a final error cannot be written as JSON; nothing was recorded",
-                source,
-            )
-        })?;
+        let outcome = match Outcome::encode(OutcomeKind::Declined, value) {
+            Ok(outcome) => outcome,
+            Err(source) => {
+                // Told when nothing is in the way of the next call.
+                let _ = self.roll_back().await;
+                let message = "the value of a final error cannot be written as JSON; nothing was recorded";
+                return Err(Error::misuse(message, source));
+            }
+        };
         let Self {
             shared,
             call,

@@ -351,6 +351,7 @@ async fn reconciled<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
             .collect::<Vec<_>>()
     };
     assert!(mine(super::leased::HOUR).await.is_empty(), "none is that old");
+    assert!(mine(Duration::MAX).await.is_empty(), "none can be that old");
     let listed = mine(Duration::ZERO).await;
     assert_eq!(listed.len(), 4);
     assert!(

@@ -218,6 +218,21 @@ on_both_databases! {
         world.assert_connection_is_clean().await;
     }
 
+    async fn an_outcome_that_cannot_be_encoded_is_told_when_it_is_rolled_back() {
+        let world = World::new().await;
+        for number in 0..60 {
+            let refund = Refund::new(&format!("K{number}"), 10);
+            let unwritable = async |_: &mut Connection| Ok(HashMap::from([((1_u8, 2_u8), 3_u8)]));
+            assert_misuse("transaction", &world.idem.transaction(&refund, unwritable).await.unwrap_err());
+            let Begun::Execute(guard) = world.idem.call(&refund).begin::<u32>().await.expect("nothing is in the way") else {
+                panic!("nothing is recorded")
+            };
+            assert_misuse("guard", &guard.decline(&HashMap::from([((1_u8, 2_u8), 3_u8)])).await.unwrap_err());
+            let done = world.idem.transaction(&refund, async |_: &mut Connection| Ok(7)).await;
+            assert_eq!(done.expect("nothing is in the way"), Done::Executed(7));
+        }
+    }
+
     async fn text_that_no_column_takes_is_refused_before_anything_runs() {
         let world = World::new().await;
         let good = Refund::new("K", 10);
