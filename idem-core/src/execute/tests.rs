@@ -182,6 +182,32 @@ async fn the_span_of_a_call_tells_its_outcome_and_never_the_whole_key() {
     );
 }
 
+/// On several threads, since on one there is no moment between the end of an effect and of its claim.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_drained_finds_no_key_in_use() {
+    let idem = Idem::new(MemoryStore::new());
+    for _ in 0..2000 {
+        let intent = Intent::new("drained");
+        let (entered, has_entered) = tokio::sync::oneshot::channel();
+        let caller = {
+            let (idem, intent) = (idem.clone(), intent.clone());
+            tokio::spawn(async move {
+                let effect = async move |_: Effect| {
+                    let _ = entered.send(());
+                    tokio::task::yield_now().await;
+                    Ok(7)
+                };
+                idem.run(&intent, Recovery::Hold, effect).await
+            })
+        };
+        has_entered.await.expect("the effect runs");
+        caller.abort();
+        assert_eq!(idem.drain(Duration::from_secs(10)).await, 0);
+        let again = idem.run(&intent, Recovery::Hold, async |_: Effect| Ok(8)).await;
+        assert_eq!(again.expect("its key is free"), Done::Replayed(7));
+    }
+}
+
 /// Writes down every field of every span and event.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);

@@ -47,7 +47,6 @@ pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
         a_dropped_caller(kit),
     )
     .await;
-    kit.case("no key is in use after a drain", after_a_drain(kit)).await;
     kit.case(
         "a caller dropped at any step leaves nothing unknown",
         a_caller_dropped_at_any_step(kit),
@@ -299,29 +298,6 @@ async fn a_dropped_caller<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     assert_eq!(kit.idem.drain(Duration::from_secs(30)).await, 0);
     let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(8)).await;
     assert_eq!(again.expect("it ran to its end"), Done::Replayed(7));
-}
-
-/// Who waits for the end of all effects finds their outcomes.
-async fn after_a_drain<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
-    for _ in 0..20 {
-        let (intent, downstream) = (Intent::new("drained"), Downstream::default());
-        let (idem, asked, counted) = (kit.idem.clone(), intent.clone(), downstream.clone());
-        let caller = tokio::spawn(async move {
-            let effect = async move |_: Effect| {
-                counted.call();
-                tokio::time::sleep(Duration::from_millis(2)).await;
-                Ok(7)
-            };
-            idem.call(&asked).run(Recovery::Hold, effect).await
-        });
-        while downstream.called() == 0 {
-            tokio::task::yield_now().await;
-        }
-        caller.abort();
-        assert_eq!(kit.idem.drain(Duration::from_secs(30)).await, 0);
-        let again = run_one(kit, &intent, Recovery::Hold, &downstream, Answer::Value(8)).await;
-        assert_eq!(again.expect("its key is free"), Done::Replayed(7));
-    }
 }
 
 async fn a_place_is_reserved<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {

@@ -232,7 +232,6 @@ WITH entry AS (
 const COLUMNS: &str = "tenant, idem_key, generation, attempt, kind, slot, action, fingerprint, fingerprint_version, step_id, run_id,
         payload_digest, outcome_digest, reason, place, place_generation, detail_commitment, effect_references, freed_place, actor, recorded_at";
 
-/// A refusal says which place was asked for, and takes none.
 /// A key holds one place at a time: that of its first attempt, also where a later one names another.
 const IS_NOT_HELD: &str = "{held} IS NULL";
 
@@ -249,6 +248,7 @@ const HELD: &str = "(SELECT h.place FROM {ledger} h
 
 const FREED: &str = "(SELECT count(*) FROM {ledger} f WHERE f.tenant = $1 AND f.freed_place = $15)";
 
+/// A refusal says which place was asked for, and takes none.
 const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
         CASE WHEN $5 = 'refused' OR {is_not_held} THEN $15::bytea END,
         CASE WHEN $15 IS NOT NULL AND $5 <> 'refused' AND {is_not_held} THEN {freed} END,

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use idem::{Basis, Begun, Digest, Done, EffectError, Error, ErrorKind, Model};
+use idem::{Basis, Begun, Digest, Done, EffectError, Error, ErrorKind, Idem, Model, PgStore};
+use idem_system_tests::postgres;
+use sqlx::PgConnection;
 
 use crate::engine::on_both_databases;
 use crate::support::{Receipt, Refund};
@@ -218,21 +220,6 @@ on_both_databases! {
         world.assert_connection_is_clean().await;
     }
 
-    async fn an_outcome_that_cannot_be_encoded_is_told_when_it_is_rolled_back() {
-        let world = World::new().await;
-        for number in 0..60 {
-            let refund = Refund::new(&format!("K{number}"), 10);
-            let unwritable = async |_: &mut Connection| Ok(HashMap::from([((1_u8, 2_u8), 3_u8)]));
-            assert_misuse("transaction", &world.idem.transaction(&refund, unwritable).await.unwrap_err());
-            let Begun::Execute(guard) = world.idem.call(&refund).begin::<u32>().await.expect("nothing is in the way") else {
-                panic!("nothing is recorded")
-            };
-            assert_misuse("guard", &guard.decline(&HashMap::from([((1_u8, 2_u8), 3_u8)])).await.unwrap_err());
-            let done = world.idem.transaction(&refund, async |_: &mut Connection| Ok(7)).await;
-            assert_eq!(done.expect("nothing is in the way"), Done::Executed(7));
-        }
-    }
-
     async fn text_that_no_column_takes_is_refused_before_anything_runs() {
         let world = World::new().await;
         let good = Refund::new("K", 10);
@@ -368,5 +355,34 @@ mod file {
         assert!(!done.expect("it is as if nothing had been sent").is_replayed());
         assert_eq!(world.effects().await, ["K"]);
         world.assert_connection_is_clean().await;
+    }
+}
+
+/// Who calls again, on another connection, must not find that the key is in use.
+#[tokio::test]
+async fn an_outcome_that_cannot_be_encoded_is_told_when_it_is_rolled_back() {
+    let database = postgres();
+    let store = PgStore::new(database.pool(1).await).migrate().await.expect("migrated");
+    store.pool().close().await;
+    let wire = database.wire();
+    let idem = Idem::new(PgStore::connect(wire.url()).await.expect("opened"));
+    let refund = Refund::new("K", 10);
+    let unwritable = HashMap::from([((1_u8, 2_u8), 3_u8)]);
+    let rolled_back = || assert_eq!(wire.statements().last().map(String::as_str), Some("ROLLBACK"));
+
+    let done = idem.transaction(&refund, async |_: &mut PgConnection| Ok(unwritable.clone()));
+    assert_misuse("transaction", &done.await.unwrap_err());
+    rolled_back();
+    for declined in [false, true] {
+        wire.reset();
+        let Begun::Execute(guard) = idem.call(&refund).begin().await.expect("nothing is in the way") else {
+            panic!("nothing is recorded")
+        };
+        let ended = match declined {
+            true => guard.decline(&unwritable).await,
+            false => guard.complete(unwritable.clone()).await,
+        };
+        assert_misuse("guard", &ended.unwrap_err());
+        rolled_back();
     }
 }
