@@ -32,12 +32,7 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
     match reply {
         Reply::Replay(outcome) => replay(outcome, call),
         Reply::InFlight { lease_left } => Err(in_flight(call, lease_left)),
-        Reply::Mismatch => Err(Error::new(
-            ErrorKind::Mismatch,
-            format!(
-                "`{action}` was asked for under key {key} with another payload; nothing was run. Send the first payload again, or choose another key if this is another effect"
-            ),
-        )),
+        Reply::Mismatch => Err(mismatch(call)),
         Reply::OutcomeUnknown { .. } => Err(Error::new(
             ErrorKind::OutcomeUnknown,
             format!(
@@ -58,6 +53,15 @@ pub(crate) fn answer<T: DeserializeOwned>(reply: Reply, call: &Prepared) -> Resu
             format!("the store answered a claim of key {key} with {reply:?}, which is no answer to a claim"),
         )),
     }
+}
+
+pub(crate) fn mismatch(call: &Prepared) -> Error {
+    let message = format!(
+        "`{}` was asked for under key {} with another payload; nothing was run. Send the first payload again, or choose another key if this is another effect",
+        call.action,
+        call.key().short()
+    );
+    Error::new(ErrorKind::Mismatch, message)
 }
 
 pub(crate) fn in_flight(call: &Prepared, lease_left: Option<Duration>) -> Error {

@@ -7,8 +7,11 @@
 //! | while COMMIT is under way | everything or nothing | its claim waits for the commit or is told in-flight, then finds the record or runs |
 //! | after the commit, before the answer | everything | replays |
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracing::Instrument as _;
 
 use super::effect_error::Verdict;
 use super::keeping::keep;
@@ -25,19 +28,17 @@ use crate::state::{Event, Reply, Status, transition};
 use crate::store::{Completed, Store, StoreClaim, TransactionalStore, View, atomic};
 
 /// Runs `effect` in a transaction of its own, or answers from the record.
-pub(crate) async fn attempt<S, T, F>(shared: &Shared<S>, call: &Prepared, effect: F) -> Result<Done<T>, Error>
+pub(crate) async fn attempt<S, T, F>(shared: &Arc<Shared<S>>, call: &Prepared, effect: F) -> Result<Done<T>, Error>
 where
     S: TransactionalStore,
     T: Serialize + DeserializeOwned,
     F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError>,
 {
-    let called = enter(shared, call).await?;
-    if shared.settings.probe
-        && let Some(reply) = probe(shared, call).await?
-    {
-        return turned_away(shared, call, reply).await;
-    }
-    let (mut transaction, claim, won) = match claim(shared, call).await? {
+    let called = match enter(shared, call).await? {
+        Entry::Called(called) => called,
+        Entry::Another => return Err(mismatch_of_running(shared, call)),
+    };
+    let (mut transaction, claim, won) = match probe_and_claim(shared, call).await? {
         Claimed::Won {
             transaction,
             claim,
@@ -69,13 +70,45 @@ where
     }
 }
 
+/// What the registry lets a call do.
+pub(crate) enum Entry {
+    /// Go on, entered or not.
+    Called(Option<Called>),
+    /// The key runs for a call that asks for something else.
+    Another,
+}
+
 /// Asks the registry before a connection is taken.
-pub(crate) async fn enter<S>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Called>, Error> {
-    match shared.registry.enter(call.key()).await {
-        Entered::First(called) => Ok(Some(called)),
-        Entered::Settled => Ok(None),
+pub(crate) async fn enter<S>(shared: &Shared<S>, call: &Prepared) -> Result<Entry, Error> {
+    match shared.registry.enter(call.key(), call.fingerprint()).await {
+        Entered::First(called) => Ok(Entry::Called(Some(called))),
+        Entered::Settled => Ok(Entry::Called(None)),
         Entered::Runs => Err(answer::in_flight(call, None)),
+        Entered::RunsAnother => Ok(Entry::Another),
     }
+}
+
+/// Against a claim that is not committed the store cannot judge a mismatch; the process that holds it can. The refusal is
+/// put on record aside, since a storage with one writer would keep it, and the caller, waiting for the effect itself.
+pub(crate) fn mismatch_of_running<S: Store>(shared: &Arc<Shared<S>>, call: &Prepared) -> Error {
+    match call.refusal(Reason::Mismatch) {
+        Ok(entry) if shared.store.capabilities().ledger => {
+            let (shared, token) = (Arc::clone(shared), shared.tracker.token());
+            let span = call.watch.span();
+            let append = async move {
+                let _token = token;
+                if let Err(error) = shared.store.append(&entry).await {
+                    tracing::warn!(key = entry.key.short(), error = %error, "a refusal could not be put on record");
+                }
+            };
+            tokio::spawn(append.instrument(span));
+        }
+        Ok(_) => {}
+        Err(error) => {
+            tracing::warn!(key = call.key().short(), error = %error, "a refusal could not be put on record");
+        }
+    }
+    answer::mismatch(call)
 }
 
 /// A claim in an open transaction.
@@ -86,6 +119,19 @@ pub(crate) enum Claimed<X> {
         won: Won,
     },
     TurnedAway(Reply),
+}
+
+/// Looks for an answer if the call wants that, and claims where there is none.
+pub(crate) async fn probe_and_claim<S: TransactionalStore>(
+    shared: &Shared<S>,
+    call: &Prepared,
+) -> Result<Claimed<S::Transaction<'static>>, Error> {
+    if call.probe
+        && let Some(reply) = probe(shared, call).await?
+    {
+        return Ok(Claimed::TurnedAway(reply));
+    }
+    claim(shared, call).await
 }
 
 /// Opens a transaction and claims the key in it.
@@ -268,7 +314,7 @@ pub(crate) async fn decline<S: TransactionalStore, T: DeserializeOwned>(
 
 /// Looks for an answer without opening a transaction. What it finds is replayed; that an effect may
 /// run is never concluded from it.
-async fn probe<S: TransactionalStore>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Reply>, Error> {
+pub(crate) async fn probe<S: Store>(shared: &Shared<S>, call: &Prepared) -> Result<Option<Reply>, Error> {
     let View { record, ledger, now } = send(shared.store.view(call.key(), call.place().as_ref())).await?;
     if record.as_ref().is_none_or(|record| record.status != Status::Completed) && ledger.own.is_none() {
         return Ok(None);

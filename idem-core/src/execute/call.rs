@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
-use super::attempt::{Claimed, attempt, claim, enter, turned_away};
+use super::attempt::{Claimed, Entry, attempt, enter, mismatch_of_running, probe_and_claim, turned_away};
 use super::identity::Identity;
 use super::prepared::Prepared;
 use super::retrying::Retrying;
@@ -17,7 +17,6 @@ use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, Derived, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown,
-    derive,
 };
 use crate::observe::Conclusion;
 use crate::store::{Store, TransactionalStore};
@@ -38,6 +37,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     wait: Duration,
     retention: Duration,
     retain: Retain,
+    probe: bool,
     place: Option<Place>,
     source: PhantomData<Source>,
 }
@@ -54,6 +54,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             wait: shared.settings.wait,
             retention: shared.settings.retention,
             retain: shared.settings.retain,
+            probe: shared.settings.probe,
             place: None,
             source: PhantomData,
         }
@@ -72,6 +73,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             wait: self.wait,
             retention: self.retention,
             retain: self.retain,
+            probe: self.probe,
             place: self.place,
             source: PhantomData,
         }
@@ -122,6 +124,13 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         self
     }
 
+    /// Looks for a recorded outcome before the claim, or not. Default: the setting of
+    /// [`Settings::probe`](super::Settings::probe).
+    pub fn probe(mut self, probe: bool) -> Self {
+        self.probe = probe;
+        self
+    }
+
     /// Lets the effect happen once for a place in the domain, whatever keys ask for it.
     ///
     /// Overrides what the input declares as `once_per`.
@@ -142,7 +151,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         I: Idempotent + TenantKnown<Source>,
     {
         let (derived, previous) = self.derived()?;
-        let identity = Identity::new(derived, previous, I::PREVIOUS_UNTIL);
+        let identity = Identity::new(derived, previous, self.input.previous_until());
         Ok(identity.derived().key.clone())
     }
 
@@ -151,7 +160,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     where
         I: Idempotent,
     {
-        let derived = derive(self.input, self.tenant).map_err(invalid_key)?;
+        let derived = self.input.derived(self.tenant).map_err(invalid_key)?;
         let previous = self.input.previous(self.tenant).map_err(|source| {
             let message = format!("no key can be made of the input by its previous definition: {source}");
             Error::new(ErrorKind::InvalidKey, message).with_source(source)
@@ -292,7 +301,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         loop {
             let error = match enter(shared, &call).await {
                 Err(error) => error,
-                Ok(called) => match claim(shared, &call).instrument(call.watch.span()).await {
+                Ok(Entry::Another) => mismatch_of_running(shared, &call),
+                Ok(Entry::Called(called)) => match probe_and_claim(shared, &call).instrument(call.watch.span()).await {
                     Ok(Claimed::Won {
                         transaction,
                         claim,
@@ -372,7 +382,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         {
             previous.place.clone_from(&derived.place);
         }
-        let identity = Identity::new(derived, previous, I::PREVIOUS_UNTIL);
+        let identity = Identity::new(derived, previous, self.input.previous_until());
         let action = self.input.action();
         let observer = self.shared.settings.observer.as_ref();
         let call = Prepared {
@@ -387,6 +397,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                 retain: self.retain,
                 ..self.shared.settings.keeper()
             },
+            probe: self.probe,
         };
         call.check(self.shared)?;
         Ok((self.shared, call))

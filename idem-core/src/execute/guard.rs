@@ -79,6 +79,12 @@ impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
         self.won.attempt
     }
 
+    /// How often the effect was reopened, from 1.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.won.generation
+    }
+
     /// Records `value` as the outcome and commits it with the effect.
     ///
     /// Returns what stands in the end: [`Done::Executed`], unless the effect's `once_per` place was taken

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 
-use super::attempt::{enter, turned_away};
+use super::attempt::{Entry, enter, probe, turned_away};
 use super::effect::Effect;
 use super::effect_error::Verdict;
 use super::keeping::keep_what_happened;
@@ -153,13 +153,28 @@ async fn wait_and_claim<S: Store, T: DeserializeOwned>(
     loop {
         let error = match enter(shared, call).await {
             Err(error) => error,
-            Ok(called) => match claim(shared, call, recovery, called).await? {
-                Ok((held, started)) => return Ok(Acquired::Held(held, started)),
-                Err(reply) => match turned_away(shared, call, reply).await {
-                    Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
-                    Err(error) => error,
-                },
-            },
+            Ok(entry) => {
+                // The claim of what runs is committed, so the store judges.
+                let called = match entry {
+                    Entry::Called(called) => called,
+                    Entry::Another => None,
+                };
+                let probed = match call.probe {
+                    true => probe(shared, call).await?,
+                    false => None,
+                };
+                let claimed = match probed {
+                    Some(reply) => Err(reply),
+                    None => claim(shared, call, recovery, called).await?,
+                };
+                match claimed {
+                    Ok((held, started)) => return Ok(Acquired::Held(held, started)),
+                    Err(reply) => match turned_away(shared, call, reply).await {
+                        Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
+                        Err(error) => error,
+                    },
+                }
+            }
         };
         retrying.again(shared, call, error, false).await?;
     }

@@ -45,7 +45,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
-use crate::key::{FromType, Idempotent, IdempotentFields, TenantKnown};
+use crate::key::{FromType, IdempotencyKey, Idempotent, IdempotentFields, TenantKnown};
+use crate::observe::Observer;
 use crate::record::Recovery;
 use crate::store::{Store, TransactionalStore};
 use registry::Registry;
@@ -107,16 +108,50 @@ impl<S> Idem<S> {
         &self.shared.store
     }
 
-    /// Waits until the outside effects that run in this process have ended, `limit` at most, and returns
-    /// how many still run. Stop accepting work first.
+    /// Waits until the outside effects that run in this process have ended, and what was [spawned](Self::spawn) here,
+    /// `limit` at most, and returns how many still run. Stop accepting work first.
     ///
-    /// What still runs when the process ends is left to the end of its lease.
+    /// What still runs when the process ends is left to the end of its lease; a transaction is rolled back.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future ends the wait and nothing else.
     pub async fn drain(&self, limit: Duration) -> usize {
         self.shared.tracker.drain(limit).await
+    }
+
+    /// Runs `work` in a task that [`drain`](Self::drain) waits for and that a dropped caller does not cancel.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn spawn<F>(&self, work: F) -> tokio::task::JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let token = self.shared.tracker.token();
+        tokio::spawn(async move {
+            // Dropped with the work, whether that ends or is dropped.
+            let _token = token;
+            work.await
+        })
+    }
+
+    /// Runs `work` as the inside of the effect of `key`: a second call in it that would commit apart from the effect, or wait
+    /// for it, is refused. For effects that run on a [`Guard`], whose body nobody else knows; the closures of other calls
+    /// are marked by themselves.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of `work`.
+    pub async fn inside<F: Future>(&self, key: &IdempotencyKey, work: F) -> F::Output {
+        scope::inside(key, work).await
+    }
+
+    /// Who is told what calls come to, if anybody is.
+    #[must_use]
+    pub fn observer(&self) -> Option<&dyn Observer> {
+        self.shared.settings.observer.as_deref()
     }
 
     /// Begins to describe one call: tenant, step, run, basis, wait, and how it ends.
@@ -144,6 +179,13 @@ impl<S> Idem<S> {
         F: AsyncFnOnce(&mut S::Connection) -> Result<T, EffectError> + Clone,
     {
         self.call(input).transaction(effect).await
+    }
+}
+
+impl<S: Store> From<S> for Idem<S> {
+    /// A front door with the default [`Settings`].
+    fn from(store: S) -> Self {
+        Self::new(store)
     }
 }
 

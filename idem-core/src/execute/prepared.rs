@@ -7,7 +7,7 @@ use super::lease::Attempt;
 use super::watch::Watch;
 use crate::codec::{Keeper, Kept};
 use crate::error::{Error, ErrorKind};
-use crate::key::{Derived, IdempotencyKey};
+use crate::key::{Derived, Fingerprint, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason, alias_for, find_basis};
 use crate::record::{OutcomeKind, OwnerToken, Recovery};
 use crate::state::Claim;
@@ -29,12 +29,18 @@ pub(crate) struct Prepared {
     pub(crate) wait: Duration,
     pub(crate) retention: Duration,
     pub(crate) keeper: Keeper,
+    /// Whether to look for an outcome before the claim.
+    pub(crate) probe: bool,
     pub(crate) watch: Watch,
 }
 
 impl Prepared {
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.identity.derived().key
+    }
+
+    pub(crate) fn fingerprint(&self) -> &Fingerprint {
+        &self.identity.derived().fingerprint
     }
 
     /// Goes on under another key, where the effect is on record.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::key::IdempotencyKey;
+use crate::key::{Fingerprint, IdempotencyKey};
 
 /// The keys that are being called in this process.
 ///
@@ -14,8 +14,9 @@ use crate::key::IdempotencyKey;
 #[derive(Clone, Default)]
 pub(crate) struct Registry(Arc<Mutex<HashMap<IdempotencyKey, Arc<Entry>>>>);
 
-#[derive(Default)]
 struct Entry {
+    /// What the call asks for.
+    fingerprint: Fingerprint,
     /// Whether the claim is won. Until then the call may turn out to be a replay.
     runs: AtomicBool,
     changed: Notify,
@@ -36,6 +37,8 @@ pub(crate) enum Entered {
     Settled,
     /// Its effect is running.
     Runs,
+    /// Its effect is running for a call that asks for something else.
+    RunsAnother,
 }
 
 impl Registry {
@@ -45,7 +48,7 @@ impl Registry {
     /// # Cancel safety
     ///
     /// Nothing is held.
-    pub(crate) async fn enter(&self, key: &IdempotencyKey) -> Entered {
+    pub(crate) async fn enter(&self, key: &IdempotencyKey, fingerprint: &Fingerprint) -> Entered {
         let mut waited = 0;
         loop {
             let entry = {
@@ -53,13 +56,20 @@ impl Registry {
                 match calls.get(key) {
                     None if waited > 0 => return Entered::Settled,
                     None => {
-                        let entry = Arc::<Entry>::default();
+                        let entry = Arc::new(Entry {
+                            fingerprint: fingerprint.clone(),
+                            runs: AtomicBool::new(false),
+                            changed: Notify::new(),
+                        });
                         calls.insert(key.clone(), Arc::clone(&entry));
                         return Entered::First(Called {
                             registry: self.clone(),
                             key: key.clone(),
                             entry,
                         });
+                    }
+                    Some(entry) if entry.runs.load(Ordering::Acquire) && entry.fingerprint != *fingerprint => {
+                        return Entered::RunsAnother;
                     }
                     // A claim that takes this long waits for a connection, and so would this call.
                     Some(entry) if entry.runs.load(Ordering::Acquire) || waited == LOOKS => return Entered::Runs,

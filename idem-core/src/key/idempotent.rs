@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::canonical::{CanonicalError, Members};
-use super::{Derived, KeyError, KeySchema, Tenant};
+use super::{Derived, KeyError, KeySchema, Tenant, derive};
 use crate::clock::Timestamp;
 
 /// A type whose fields are classified: key, payload, basis, or none of them.
@@ -84,6 +84,21 @@ pub trait Idempotent: IdempotentFields {
 
     /// Returns the action, such as `refund.issue`.
     fn action(&self) -> &str;
+
+    /// Derives what the input says of its effect; `tenant` is that of the call. What is known already may be returned as
+    /// it is, as [`Identified`](super::Identified) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`derive`].
+    fn derived(&self, tenant: Option<&Tenant>) -> Result<Derived, KeyError> {
+        derive(self, tenant)
+    }
+
+    /// Returns [`PREVIOUS_UNTIL`](Self::PREVIOUS_UNTIL), unless it is known of the value alone.
+    fn previous_until(&self) -> Option<Timestamp> {
+        Self::PREVIOUS_UNTIL
+    }
 
     /// Derives what the input says of its effect by the definition that a deploy has changed, if it has; `tenant` is that
     /// of the call.

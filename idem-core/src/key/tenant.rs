@@ -54,6 +54,30 @@ impl Tenant {
         Self(Cow::Owned(format!("h.{}", &hex[..32])))
     }
 
+    /// Makes a tenant of whoever was authenticated: as it is written where [`parse`](Self::parse) takes it, else
+    /// [`opaque`](Self::opaque). `None` for the empty text, which names nobody.
+    ///
+    /// Two principals are two tenants: one that is written like an opaque tenant goes by its digest as well.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use idem_core::Tenant;
+    ///
+    /// assert_eq!(Tenant::of_principal("acme-eu"), Some(Tenant::parse("acme-eu")?));
+    /// assert_eq!(Tenant::of_principal("auth0|7"), Some(Tenant::opaque("auth0|7")));
+    /// assert_eq!(Tenant::of_principal(""), None);
+    /// # Ok::<(), idem_core::KeyError>(())
+    /// ```
+    #[must_use]
+    pub fn of_principal(principal: &str) -> Option<Self> {
+        match principal {
+            "" => None,
+            _ if principal.starts_with("h.") => Some(Self::opaque(principal)),
+            _ => Some(Self::parse(principal).unwrap_or_else(|_| Self::opaque(principal))),
+        }
+    }
+
     /// Returns the tenant as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -24,15 +24,38 @@ pub struct Derived {
     pub basis: Option<String>,
     /// The place that the type declares, if it declares one.
     pub place: Option<Place>,
+    payload: Payload,
+}
+
+/// What the payload's digest is computed of.
+#[derive(Clone, Debug)]
+enum Payload {
     /// All that was written, and where in it the payload is.
-    written: Vec<u8>,
-    payload: Range<usize>,
+    Within(Vec<u8>, Range<usize>),
+    /// The fingerprint: a client's request is known by its digest alone.
+    Fingerprint,
 }
 
 impl Derived {
     /// Computes the SHA-256 of the payload's canonical form.
     pub fn payload_digest(&self) -> [u8; 32] {
-        *Digest::of(&self.written[self.payload.clone()]).as_bytes()
+        match &self.payload {
+            Payload::Within(written, payload) => *Digest::of(&written[payload.clone()]).as_bytes(),
+            Payload::Fingerprint => *self.fingerprint.as_bytes(),
+        }
+    }
+
+    /// What a client says of an effect that it named.
+    pub(super) fn of_client(key: IdempotencyKey, fingerprint: Fingerprint, preimage: Vec<u8>) -> Self {
+        Self {
+            key,
+            fingerprint,
+            preimage,
+            subject: None,
+            basis: None,
+            place: None,
+            payload: Payload::Fingerprint,
+        }
     }
 
     /// Adds the basis that a call gives, as the member `basis`.
@@ -113,8 +136,7 @@ pub fn derive<I: Idempotent + ?Sized>(input: &I, tenant: Option<&Tenant>) -> Res
         subject: input.subject()?,
         basis,
         place,
-        written: writer.into_written(),
-        payload,
+        payload: Payload::Within(writer.into_written(), payload),
     })
 }
 
