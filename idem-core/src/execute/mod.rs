@@ -46,7 +46,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::key::{FromType, IdempotencyKey, Idempotent, IdempotentFields, TenantKnown};
-use crate::observe::Observer;
+use crate::observe::{Observer, tell};
 use crate::record::Recovery;
 use crate::store::{Store, TransactionalStore};
 use registry::Registry;
@@ -148,10 +148,24 @@ impl<S> Idem<S> {
         scope::inside(key, work).await
     }
 
-    /// Who is told what calls come to, if anybody is.
-    #[must_use]
-    pub fn observer(&self) -> Option<&dyn Observer> {
-        self.shared.settings.observer.as_deref()
+    /// Checks a retention that calls will name, as each of them does.
+    ///
+    /// # Errors
+    ///
+    /// Kind [`Misuse`](crate::ErrorKind::Misuse) when it is zero, or shorter than a lease or than the replay window of the settings.
+    pub fn check_retention(&self, retention: Duration) -> Result<(), Error> {
+        Settings {
+            retention,
+            ..self.shared.settings.clone()
+        }
+        .check()
+    }
+
+    /// Tells the [`Observer`] of the settings something, if there is one. A panic in it stays in it.
+    pub fn observe(&self, event: impl FnOnce(&dyn Observer)) {
+        if let Some(observer) = &self.shared.settings.observer {
+            tell(observer.as_ref(), event);
+        }
     }
 
     /// Begins to describe one call: tenant, step, run, basis, wait, and how it ends.

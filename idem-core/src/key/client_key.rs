@@ -78,6 +78,13 @@ impl ClientKey {
     pub fn under(&self, tenant: &Tenant) -> IdempotencyKey {
         IdempotencyKey::of_client(tenant.clone(), &Digest::of(&self.0))
     }
+
+    /// Returns the key on record for this tenant and operation, apart from those of all others: as [`under`](Self::under),
+    /// of the text, a space and the operation. A client key has no space, so no other key has the same text.
+    pub fn under_operation(&self, tenant: &Tenant, operation: &str) -> IdempotencyKey {
+        let text = format!("{} {operation}", self.0);
+        IdempotencyKey::of_client(tenant.clone(), &Digest::of(text))
+    }
 }
 
 impl From<Uuid> for ClientKey {

@@ -20,7 +20,7 @@ use crate::clock::Timestamp;
 ///
 /// let key = ClientKey::parse("8e03978e-40d5-43e8-bc93-6894a57f9324")?;
 /// let body = Digest::of(br#"{"sku":1}"#);
-/// let effect = Identified::of_client(&Tenant::parse("acme")?, &key, "POST /orders", &body)?;
+/// let effect = Identified::of_client(&Tenant::parse("acme")?, &key, None, "POST /orders", &body)?;
 /// assert!(effect.key().as_str().starts_with("ck_acme_"));
 /// # Ok::<(), idem_core::KeyError>(())
 /// ```
@@ -50,17 +50,33 @@ impl Identified {
     /// Takes the key that a client chose, under the tenant that the client was authenticated as.
     ///
     /// `request` is the digest of all that a repeat has to agree with. It becomes the fingerprint as it is, so whoever
-    /// computes it makes sure that two requests which differ have two digests.
+    /// computes it makes sure that two requests which differ have two digests. With an `operation`, such as the method
+    /// and path of a request, the key names one effect for each, else one effect.
     ///
     /// # Errors
     ///
-    /// Not for a key that [`ClientKey::parse`] has read.
-    pub fn of_client(tenant: &Tenant, key: &ClientKey, action: &str, request: &Digest) -> Result<Self, KeyError> {
+    /// When the operation is longer than 1 MiB.
+    pub fn of_client(
+        tenant: &Tenant,
+        key: &ClientKey,
+        operation: Option<&str>,
+        action: &str,
+        request: &Digest,
+    ) -> Result<Self, KeyError> {
         let mut writer = CanonicalWriter::new(Mode::Key);
-        writer.string(key.as_str())?;
+        let on_record = match operation {
+            None => {
+                writer.string(key.as_str())?;
+                key.under(tenant)
+            }
+            Some(operation) => {
+                writer.serialize(&[key.as_str(), operation])?;
+                key.under_operation(tenant, operation)
+            }
+        };
         Ok(Self {
             action: action.to_owned(),
-            derived: Derived::of_client(key.under(tenant), Fingerprint::of(request), writer.finish()?),
+            derived: Derived::of_client(on_record, Fingerprint::of(request), writer.finish()?),
             previous: None,
             previous_until: None,
         })

@@ -15,6 +15,8 @@ use super::{CallClaimed, CallConcluded, Conclusion, Observer};
 /// | `idempotency.in_flight` | gauge | `action` | calls of this process that hold a claim |
 /// | `idempotency.unknown` | gauge | | outside effects whose outcome is unknown |
 /// | `idempotency.unknown.oldest.age` | gauge, seconds | | how long ago the oldest of them began; 0 without any |
+/// | `idempotency.failed_open` | counter | `action` | requests that a layer served without protection |
+/// | `idempotency.unused_transactions` | counter | `action` | handlers in transactional mode that did not use their transaction |
 /// | `idempotency.purged` | counter | | expired records that were removed |
 ///
 /// Labels hold actions and outcomes, and never a part of an input.
@@ -51,6 +53,12 @@ impl MetricsObserver {
             UNKNOWN_AGE,
             Unit::Seconds,
             "How long ago the oldest unknown effect began"
+        );
+        describe_counter!(FAILED_OPEN, Unit::Count, "Requests served without protection");
+        describe_counter!(
+            UNUSED_TRANSACTIONS,
+            Unit::Count,
+            "Handlers that did not use their transaction"
         );
         describe_counter!(PURGED, Unit::Count, "Expired records that were removed");
         Self { _described: () }
@@ -89,6 +97,14 @@ impl Observer for MetricsObserver {
         gauge!(UNKNOWN_AGE).set(oldest.unwrap_or_default().as_secs_f64());
     }
 
+    fn failed_open(&self, action: &str) {
+        counter!(FAILED_OPEN, ACTION => action.to_owned()).increment(1);
+    }
+
+    fn unused_transaction(&self, action: &str) {
+        counter!(UNUSED_TRANSACTIONS, ACTION => action.to_owned()).increment(1);
+    }
+
     fn purged(&self, count: u64) {
         counter!(PURGED).increment(count);
     }
@@ -101,6 +117,8 @@ const MISMATCHES: &str = "idempotency.mismatches";
 const IN_FLIGHT: &str = "idempotency.in_flight";
 const UNKNOWN: &str = "idempotency.unknown";
 const UNKNOWN_AGE: &str = "idempotency.unknown.oldest.age";
+const FAILED_OPEN: &str = "idempotency.failed_open";
+const UNUSED_TRANSACTIONS: &str = "idempotency.unused_transactions";
 const PURGED: &str = "idempotency.purged";
 const ACTION: &str = "action";
 const OUTCOME: &str = "outcome";

@@ -48,6 +48,16 @@ pub trait Observer: fmt::Debug + Send + Sync + 'static {
         let _ = (count, oldest);
     }
 
+    /// A layer was told to serve requests without protection while its store does not answer, and did so.
+    fn failed_open(&self, action: &str) {
+        let _ = action;
+    }
+
+    /// A handler succeeded in transactional mode without asking for its transaction, so that what it did is not part of it.
+    fn unused_transaction(&self, action: &str) {
+        let _ = action;
+    }
+
     /// So many expired records were removed.
     fn purged(&self, count: u64) {
         let _ = count;
