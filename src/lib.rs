@@ -21,6 +21,10 @@ pub use idem_sqlx::{PgRoles, PgStore, PgTransaction};
 #[cfg(feature = "sqlite")]
 pub use idem_sqlx::{SqliteStore, SqliteTransaction};
 
+#[cfg(feature = "tower")]
+#[doc(inline)]
+pub use idem_tower as tower;
+
 /// Longer texts.
 pub mod _documentation {
     #[cfg(feature = "macros")]

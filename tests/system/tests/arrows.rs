@@ -44,18 +44,30 @@ fn allowed(package: &str) -> Option<Arrows> {
         ),
         "idem-macros" => (&["proc-macro2", "quote", "syn"], &[]),
         "idem-sqlx" => (&["idem-core", "sqlx", "sqlx-core", "tokio"], &[]),
+        // Bodies and headers are read by well-kept parsers (`base64`, `percent-encoding`, `sfv`), the work of a request
+        // outlives its connection in a task (`tokio`). `axum` rather than `axum-core`: only it knows a request's
+        // original path and its route.
         "idem-tower" => (
             &[
+                "base64",
                 "bytes",
                 "http",
                 "http-body",
                 "http-body-util",
                 "idem-core",
+                "percent-encoding",
                 "pin-project-lite",
+                "serde",
+                "serde_json",
+                "sfv",
+                "sha2",
+                "tokio",
                 "tower-layer",
                 "tower-service",
+                "tracing",
+                "uuid",
             ],
-            &["axum-core", "tonic"],
+            &["axum", "tonic"],
         ),
         _ => return None,
     };
