@@ -2,7 +2,9 @@
 
 mod client;
 mod concurrency;
+mod faults;
 mod outcomes;
 mod sameness;
+mod security;
 mod stage;
 mod syntax;
