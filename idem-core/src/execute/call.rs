@@ -39,6 +39,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     retention: Duration,
     retain: Retain,
     place: Option<Place>,
+    ledger: bool,
     source: PhantomData<Source>,
 }
 
@@ -55,6 +56,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retention: shared.settings.retention,
             retain: shared.settings.retain,
             place: None,
+            ledger: true,
             source: PhantomData,
         }
     }
@@ -73,6 +75,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retention: self.retention,
             retain: self.retain,
             place: self.place,
+            ledger: self.ledger,
             source: PhantomData,
         }
     }
@@ -127,6 +130,19 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// Overrides what the input declares as `once_per`.
     pub fn once_per(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    /// Keeps the record of this call alone: none of its attempts appends an entry to the ledger, whatever comes of it.
+    /// Default: with the ledger.
+    ///
+    /// For effects that are many and that nobody has to account for. What the ledger gives is given up with it: when the
+    /// record has expired ([`retention`](Self::retention)) the effect may run again, no entry says who was turned away, and
+    /// a `once_per` place cannot be kept, so a call that has both is refused with kind [`Misuse`](ErrorKind::Misuse). A claim
+    /// looks into the ledger all the same: what calls with the ledger have done under the key is not done again. And the
+    /// alias that `previous = ..` makes of a key is still an entry, since it has to outlive the record that it leads to.
+    pub fn without_ledger(mut self) -> Self {
+        self.ledger = false;
         self
     }
 
@@ -383,6 +399,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             run_id: self.run_id,
             wait: self.wait,
             retention: self.retention,
+            ledger: self.ledger,
             keeper: Keeper {
                 retain: self.retain,
                 ..self.shared.settings.keeper()

@@ -28,6 +28,8 @@ pub(crate) struct Prepared {
     pub(crate) run_id: Option<String>,
     pub(crate) wait: Duration,
     pub(crate) retention: Duration,
+    /// Whether entries are appended.
+    pub(crate) ledger: bool,
     pub(crate) keeper: Keeper,
     pub(crate) watch: Watch,
 }
@@ -54,6 +56,13 @@ impl Prepared {
                 ErrorKind::Misuse,
                 "`once_per` needs a store that keeps the ledger",
             ));
+        }
+        if self.place().is_some() && !self.ledger {
+            let message = format!(
+                "`{}` may happen once for its `once_per` place, which only the ledger keeps, and the call is without ledger; leave `without_ledger` away, or the place",
+                self.action
+            );
+            return Err(Error::new(ErrorKind::Misuse, message));
         }
         self.check_texts()
     }
@@ -123,15 +132,20 @@ impl Prepared {
             OutcomeKind::Declined => EntryKind::Declined,
             OutcomeKind::Alias => EntryKind::Aliased,
         };
-        let mut entry = self.entry(kind, won)?;
-        entry.outcome_digest = digest;
-        // A declined effect has not happened, so its place stays free.
-        entry.place = if kind == EntryKind::Executed {
-            self.place()
-        } else {
-            None
-        };
+        let mut entry = self.kept_entry(kind, won)?;
+        if let Some(entry) = &mut entry {
+            entry.outcome_digest = digest;
+            // A declined effect has not happened, so its place stays free.
+            entry.place = if kind == EntryKind::Executed {
+                self.place()
+            } else {
+                None
+            };
+        }
         Ok(Completion {
+            key: claim.key.clone(),
+            generation: won.generation,
+            attempt: won.attempt,
             owner: claim.claim.owner,
             outcome,
             retention: claim.claim.retention,
@@ -168,9 +182,11 @@ impl Prepared {
     }
 
     /// The entry that is committed with a leased claim; it takes the place.
-    pub(crate) fn intended(&self) -> Result<Entry, Error> {
-        let mut entry = self.entry(EntryKind::Intended, Won::FIRST)?;
-        entry.place = self.place();
+    pub(crate) fn intended(&self) -> Result<Option<Entry>, Error> {
+        let mut entry = self.kept_entry(EntryKind::Intended, Won::FIRST)?;
+        if let Some(entry) = &mut entry {
+            entry.place = self.place();
+        }
         Ok(entry)
     }
 
@@ -181,7 +197,9 @@ impl Prepared {
         kept: Kept,
     ) -> Result<Completion, Error> {
         let mut completion = self.completion(&attempt.claim, attempt.won, kept)?;
-        let entry = &mut completion.entry;
+        let Some(entry) = &mut completion.entry else {
+            return Ok(completion);
+        };
         // The `intended` entry holds the place. What did not happen frees it.
         entry.place = None;
         entry.frees_place = entry.kind == EntryKind::Declined;
@@ -193,10 +211,12 @@ impl Prepared {
     }
 
     /// The entry of an attempt that is known to have had no effect.
-    pub(crate) fn nothing_happened(&self, won: Won) -> Result<Entry, Error> {
-        let mut entry = self.entry(EntryKind::Resolved, won)?;
-        entry.reason = Some(Reason::NothingHappened);
-        entry.frees_place = true;
+    pub(crate) fn nothing_happened(&self, won: Won) -> Result<Option<Entry>, Error> {
+        let mut entry = self.kept_entry(EntryKind::Resolved, won)?;
+        if let Some(entry) = &mut entry {
+            entry.reason = Some(Reason::NothingHappened);
+            entry.frees_place = true;
+        }
         Ok(entry)
     }
 
@@ -214,7 +234,12 @@ impl Prepared {
         Ok(entry)
     }
 
-    pub(crate) fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
+    /// The entry, unless the call is without ledger: then not even its parts are made.
+    pub(crate) fn kept_entry(&self, kind: EntryKind, won: Won) -> Result<Option<Entry>, Error> {
+        self.ledger.then(|| self.entry(kind, won)).transpose()
+    }
+
+    fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
         self.entry_of(self.identity.derived(), kind, won)
     }
 

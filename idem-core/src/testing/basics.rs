@@ -275,7 +275,7 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
         Completed::Stale
     );
     let mut stale = parts.completion.clone();
-    stale.entry.generation = 2;
+    super::parts::at(&mut stale, 2, 1);
     assert_eq!(
         kit.store
             .complete_in(&mut transaction, &stale)

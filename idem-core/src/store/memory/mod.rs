@@ -90,7 +90,7 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
         atomic::claim(self, claim, intended).await
     }
 
@@ -167,10 +167,9 @@ impl TransactionalStore for MemoryStore {
         completion: &Completion,
     ) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
-        let key = &completion.entry.key;
-        let of_this_claim = |record: &Record| {
-            (record.generation, record.attempt) == (completion.entry.generation, completion.entry.attempt)
-        };
+        let key = &completion.key;
+        let of_this_claim =
+            |record: &Record| (record.generation, record.attempt) == (completion.generation, completion.attempt);
         let staged = connection.staged_record(key).cloned();
         let Some(record) = staged.or_else(|| self.lock().record(key)).filter(of_this_claim) else {
             return Ok(Completed::Stale);
@@ -191,8 +190,10 @@ impl TransactionalStore for MemoryStore {
             return Ok(Completed::Done);
         }
         connection.stage(key.clone(), Some(&before), record);
-        let entry = self.lock().settled(completion.entry.clone());
-        connection.append(entry, now);
+        if let Some(entry) = &completion.entry {
+            let entry = self.lock().settled(entry.clone());
+            connection.append(entry, now);
+        }
         Ok(Completed::Done)
     }
 

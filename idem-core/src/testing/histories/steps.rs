@@ -11,13 +11,13 @@ use crate::record::{Outcome, OutcomeKind, OwnerToken, Recovery};
 use crate::state::{AttemptId, Claim, Settlement};
 use crate::store::{Alias, Completion, StoreClaim};
 use crate::testing::Intent;
-use crate::testing::parts::{Parts, parts};
+use crate::testing::parts::{Parts, at, parts};
 
 /// One event.
 #[derive(Clone)]
 pub(super) enum Step {
     /// A claim with a lease.
-    Claim { claim: StoreClaim, intended: Entry },
+    Claim { claim: StoreClaim, intended: Option<Entry> },
     /// A claim in a transaction, and its outcome; without one the transaction is rolled back.
     Transact {
         claim: StoreClaim,
@@ -96,14 +96,15 @@ impl Cast {
 
     fn claim(&mut self) -> Step {
         let Parts { mut claim, completion } = self.request();
+        let with_ledger = self.has_ledger(&claim);
         claim.claim.lease = Some((self.length(), self.recovery()));
         claim.alias = self.alias(&claim);
-        let intended = Entry {
+        let intended = completion.entry.filter(|_| with_ledger).map(|entry| Entry {
             kind: EntryKind::Intended,
             outcome_digest: None,
             place: claim.place,
-            ..completion.entry
-        };
+            ..entry
+        });
         Step::Claim { claim, intended }
     }
 
@@ -115,7 +116,10 @@ impl Cast {
         claim.alias = self.alias(&claim);
         completion.owner = claim.claim.owner;
         completion.retention = claim.claim.retention;
-        completion.entry.place = claim.place;
+        completion.entry = completion.entry.filter(|_| self.has_ledger(&claim));
+        if let Some(entry) = &mut completion.entry {
+            entry.place = claim.place;
+        }
         let completion = match self.random.below(4) {
             0 => None,
             1 => Some(declined(completion)),
@@ -130,12 +134,15 @@ impl Cast {
         let mut completion = self.parts_of(&claim).completion;
         completion.owner = claim.claim.owner;
         completion.retention = self.length();
-        completion.entry.generation = generation;
-        completion.entry.attempt = attempt;
-        completion.entry.fingerprint = claim.claim.fingerprint.clone();
-        if self.random.below(4) == 0 {
+        at(&mut completion, generation, attempt);
+        let is_declined = self.random.below(4) == 0;
+        if is_declined {
             completion = declined(completion);
-            completion.entry.frees_place = true;
+        }
+        completion.entry = completion.entry.filter(|_| self.has_ledger(&claim));
+        if let Some(entry) = &mut completion.entry {
+            entry.fingerprint = claim.claim.fingerprint.clone();
+            entry.frees_place = is_declined;
         }
         Some(Step::Complete(completion))
     }
@@ -149,7 +156,7 @@ impl Cast {
             attempt,
             outcome_digest: None,
             fingerprint: claim.claim.fingerprint.clone(),
-            ..self.parts_of(&claim).completion.entry
+            ..self.parts_of(&claim).entry()
         };
         let (event, entries) = match self.random.below(3) {
             0 => {
@@ -304,7 +311,7 @@ impl Cast {
         let entry = Entry {
             kind: EntryKind::Aliased,
             references: alias_for(&claim.key),
-            ..completion.entry
+            ..completion.entry?
         };
         let claim = Claim {
             retention: self.length(),
@@ -315,6 +322,11 @@ impl Cast {
             claim,
             entry,
         }))
+    }
+
+    /// Whether a step on a claim is one of a call with ledger. What has a place is.
+    fn has_ledger(&mut self, claim: &StoreClaim) -> bool {
+        claim.place.is_some() || self.random.below(4) > 0
     }
 
     fn owner(&mut self, model: &Model) -> Option<(StoreClaim, u32, u32)> {
@@ -345,7 +357,7 @@ impl Cast {
     }
 
     fn by_hand(&self, index: usize, model: &Model, kind: EntryKind) -> Entry {
-        let entry = parts(&self.intents[index]).completion.entry;
+        let entry = parts(&self.intents[index]).entry();
         let fingerprint = model.fingerprint(&self.keys[index]).unwrap_or(entry.fingerprint);
         Entry {
             kind,
@@ -372,9 +384,11 @@ impl Cast {
 
 fn declined(mut completion: Completion) -> Completion {
     completion.outcome = Outcome::encode(OutcomeKind::Declined, &"no").expect("a text");
-    completion.entry.kind = EntryKind::Declined;
-    completion.entry.outcome_digest = completion.outcome.digest();
-    completion.entry.place = None;
+    if let Some(entry) = &mut completion.entry {
+        entry.kind = EntryKind::Declined;
+        entry.outcome_digest = completion.outcome.digest();
+        entry.place = None;
+    }
     completion
 }
 
@@ -429,10 +443,11 @@ impl fmt::Display for Step {
             }
             Self::Complete(completion) => write!(
                 out,
-                " of {} by {:02x}, {:?}, retention {:?}",
-                completion.entry.key.short(),
+                " of {} by {:02x}, {:?}, entry {:?}, retention {:?}",
+                completion.key.short(),
                 completion.owner.as_bytes()[0],
-                completion.entry.kind,
+                completion.outcome.kind(),
+                completion.entry.as_ref().map(|entry| entry.kind),
                 completion.retention
             ),
             Self::Settle { key, event, .. } => write!(out, " of {}, {event:?}", key.short()),
