@@ -40,6 +40,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     retain: Retain,
     place: Option<Place>,
     ledger: bool,
+    tombstone: Option<Duration>,
     source: PhantomData<Source>,
 }
 
@@ -57,6 +58,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retain: shared.settings.retain,
             place: None,
             ledger: true,
+            tombstone: None,
             source: PhantomData,
         }
     }
@@ -76,6 +78,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retain: self.retain,
             place: self.place,
             ledger: self.ledger,
+            tombstone: self.tombstone,
             source: PhantomData,
         }
     }
@@ -143,6 +146,18 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// alias that `previous = ..` makes of a key is still an entry, since it has to outlive the record that it leads to.
     pub fn without_ledger(mut self) -> Self {
         self.ledger = false;
+        self
+    }
+
+    /// Lets the record of an effect that happened stand for so long after its [`retention`](Self::retention): repeats are not
+    /// replayed then and do not run, but fail with kind [`AlreadyExecuted`](ErrorKind::AlreadyExecuted). Default: none.
+    ///
+    /// It is what a call [without ledger](Self::without_ledger) has for late repeats; with the ledger they are told for good,
+    /// from its entries. A final error has no tombstone. The retention is that of the call which asks: of
+    /// two calls with different ones each goes by its own, for as long as the record is there. The record keeps its outcome
+    /// until it is purged.
+    pub fn tombstone(mut self, tombstone: Duration) -> Self {
+        self.tombstone = Some(tombstone);
         self
     }
 
@@ -400,6 +415,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             wait: self.wait,
             retention: self.retention,
             ledger: self.ledger,
+            tombstone: self.tombstone,
             keeper: Keeper {
                 retain: self.retain,
                 ..self.shared.settings.keeper()

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason, alias_for, find_basis};
 use crate::record::{OutcomeKind, OwnerToken, Recovery};
-use crate::state::Claim;
+use crate::state::{Claim, Tombstone};
 use crate::store::{Alias, Completion, PlaceDigest, Store, StoreClaim};
 
 /// A thousand years: what every storage's calendar can hold.
@@ -30,6 +30,8 @@ pub(crate) struct Prepared {
     pub(crate) retention: Duration,
     /// Whether entries are appended.
     pub(crate) ledger: bool,
+    /// How long the record of an effect stands after its retention.
+    pub(crate) tombstone: Option<Duration>,
     pub(crate) keeper: Keeper,
     pub(crate) watch: Watch,
 }
@@ -103,6 +105,11 @@ impl Prepared {
                 owner: OwnerToken::random()?,
                 lease: None,
                 retention: self.retention.min(LONGEST),
+                tombstone: self.tombstone.map(|lasts| Tombstone {
+                    lasts: lasts.min(LONGEST),
+                    key: derived.key.clone(),
+                    action: self.action.clone(),
+                }),
                 step_id: self.step_id.clone(),
                 run_id: self.run_id.clone(),
             })
@@ -127,10 +134,10 @@ impl Prepared {
 
     pub(crate) fn completion(&self, claim: &StoreClaim, won: Won, kept: Kept) -> Result<Completion, Error> {
         let Kept { outcome, digest } = kept;
-        let kind = match outcome.kind() {
-            OutcomeKind::Success => EntryKind::Executed,
-            OutcomeKind::Declined => EntryKind::Declined,
-            OutcomeKind::Alias => EntryKind::Aliased,
+        let (kind, retention) = match outcome.kind() {
+            OutcomeKind::Success => (EntryKind::Executed, claim.claim.kept()),
+            OutcomeKind::Declined => (EntryKind::Declined, claim.claim.retention),
+            OutcomeKind::Alias => (EntryKind::Aliased, claim.claim.retention),
         };
         let mut entry = self.kept_entry(kind, won)?;
         if let Some(entry) = &mut entry {
@@ -148,7 +155,7 @@ impl Prepared {
             attempt: won.attempt,
             owner: claim.claim.owner,
             outcome,
-            retention: claim.claim.retention,
+            retention,
             entry,
         })
     }

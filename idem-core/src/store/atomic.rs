@@ -119,7 +119,7 @@ pub(crate) async fn claim_in<S: TransactionalStore>(
                 generation,
                 attempt,
                 owner: alias.claim.owner,
-                retention: alias.claim.retention,
+                retention: alias.claim.kept(),
                 entry: Some(Entry {
                     generation,
                     attempt,

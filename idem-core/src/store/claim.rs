@@ -80,7 +80,7 @@ pub struct Completion {
     pub owner: OwnerToken,
     /// What repeats will get.
     pub outcome: Outcome,
-    /// How long it is kept.
+    /// How long it is kept, a [tombstone](crate::Tombstone) included.
     pub retention: Duration,
     /// The entry, with the same key, generation and attempt; `None` in a call without ledger, which records the outcome alone.
     pub entry: Option<Entry>,

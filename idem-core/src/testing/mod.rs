@@ -20,6 +20,7 @@
 //! | a stale token changes nothing; a late acknowledgement of the owner counts | yes | yes |
 //! | a claim, completion, failure or renewal that is sent again is a no-op with the same answer | yes | yes |
 //! | an expired outcome is not run again while the ledger has it; a purge takes nothing that is open | yes | in either mode |
+//! | an effect with a tombstone is told to have happened when it is not replayed any more; a final error is not | yes | in either mode |
 //! | one effect in a `once_per` place | yes | in either mode |
 //! | a call without ledger runs once while its record is kept, and writes no entry | yes | in either mode |
 //! | resolve, revoke and reopen: the right attempt or generation, once, also without the record | yes | in either mode |
@@ -72,6 +73,7 @@ mod previous;
 mod purge;
 #[cfg(test)]
 mod tests;
+mod tombstone;
 mod unledgered;
 mod way;
 
@@ -152,6 +154,7 @@ async fn either_way<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     purge::run(kit).await;
     previous::run(kit).await;
     unledgered::run(kit).await;
+    tombstone::run(kit).await;
 }
 
 /// A store under test, and how its effects are had.

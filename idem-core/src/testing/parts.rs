@@ -41,6 +41,7 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         owner,
         lease: None,
         retention: Duration::from_secs(3600),
+        tombstone: None,
         step_id: None,
         run_id: None,
     };

@@ -211,10 +211,11 @@ const PLACE: &str = "LEFT JOIN LATERAL (
 const NO_PLACE: &str = "LEFT JOIN {ledger} place ON $3::bytea IS NOT NULL AND false";
 
 /// Completes the claim of this owner, made in this transaction if it is a transactional one (`$36`). The whole of the last
-/// statement where there is no entry.
+/// statement where there is no entry. When a transactional record expires was set by its claim, which could not know that
+/// nothing would happen: a final error (`$31` is 1) has no tombstone.
 const COMPLETED: &str = "
     UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = now(),
-        open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
+        open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 OR $31 = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
     WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30
       AND (mode = 1 OR pg_current_xact_id()::text = $36)";
 

@@ -147,7 +147,7 @@ impl TransactionalStore for MemoryStore {
             transition(record, &ledger, Event::Claim(claim.claim.clone()), state.now()).map_err(corrupt)?;
         match (&reply, record) {
             (Reply::Claimed { .. }, Some(mut record)) => {
-                record.expires_at = Some(record.created_at.after(claim.claim.retention));
+                record.expires_at = Some(record.created_at.after(claim.claim.kept()));
                 state.reserve(claim, connection.id());
                 connection.stage(claim.key.clone(), before.as_ref(), record);
             }

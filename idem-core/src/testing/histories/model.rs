@@ -121,7 +121,7 @@ impl Model {
                 let complete = Event::Complete {
                     owner: alias.claim.owner,
                     outcome: Outcome::alias(&claim.key),
-                    retention: alias.claim.retention,
+                    retention: alias.claim.kept(),
                 };
                 let (record, _) =
                     transition(record, &LedgerView::default(), complete, self.now).expect("it was claimed");

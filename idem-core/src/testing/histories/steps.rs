@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, Reason, alias_for};
 use crate::record::{Outcome, OutcomeKind, OwnerToken, Recovery};
-use crate::state::{AttemptId, Claim, Settlement};
+use crate::state::{AttemptId, Claim, Settlement, Tombstone};
 use crate::store::{Alias, Completion, StoreClaim};
 use crate::testing::Intent;
 use crate::testing::parts::{Parts, at, parts};
@@ -115,14 +115,17 @@ impl Cast {
         } = self.request();
         claim.alias = self.alias(&claim);
         completion.owner = claim.claim.owner;
-        completion.retention = claim.claim.retention;
+        completion.retention = claim.claim.kept();
         completion.entry = completion.entry.filter(|_| self.has_ledger(&claim));
         if let Some(entry) = &mut completion.entry {
             entry.place = claim.place;
         }
         let completion = match self.random.below(4) {
             0 => None,
-            1 => Some(declined(completion)),
+            1 => Some(Completion {
+                retention: claim.claim.retention,
+                ..declined(completion)
+            }),
             _ => Some(completion),
         };
         Step::Transact { claim, completion }
@@ -133,7 +136,7 @@ impl Cast {
         let (claim, generation, attempt) = self.owner(model)?;
         let mut completion = self.parts_of(&claim).completion;
         completion.owner = claim.claim.owner;
-        completion.retention = self.length();
+        completion.retention = self.length().max(claim.claim.kept());
         at(&mut completion, generation, attempt);
         let is_declined = self.random.below(4) == 0;
         if is_declined {
@@ -294,6 +297,13 @@ impl Cast {
             _ => own,
         };
         parts.claim.claim.retention = self.length();
+        if self.random.below(3) == 0 {
+            parts.claim.claim.tombstone = Some(Tombstone {
+                lasts: self.length(),
+                key: parts.claim.key.clone(),
+                action: "kit.act".to_owned(),
+            });
+        }
         parts.claim.claim.step_id = Some(format!("step {}", self.random.below(3)));
         parts
     }
@@ -433,12 +443,13 @@ impl fmt::Display for Step {
                 let alias = alias.as_ref().map(|alias| alias.key.short());
                 write!(
                     out,
-                    " of {} for {:.4?} by {:02x}, lease {:?}, retention {:?}, place {place:?}, alias {alias:?}",
+                    " of {} for {:.4?} by {:02x}, lease {:?}, retention {:?}, tombstone {:?}, place {place:?}, alias {alias:?}",
                     key.short(),
                     claim.fingerprint,
                     claim.owner.as_bytes()[0],
                     claim.lease,
-                    claim.retention
+                    claim.retention,
+                    claim.tombstone.as_ref().map(|tombstone| tombstone.lasts)
                 )
             }
             Self::Complete(completion) => write!(
