@@ -233,6 +233,8 @@ async fn h104_h106_h107_an_expired_key_by_profile() {
         assert_eq!(services[0].runs.get(), 1);
         // H107, H108: without a ledger, swept or not, it is absent; what is in flight is never swept.
         ask(1).send().await.is(201).fresh();
+        assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 0, "a day has not passed");
+        stage.pass(92 * DAY).await;
         assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 1);
         assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 0);
         assert_eq!(stage.entries("executed").await, 1, "the profile keeps no ledger");

@@ -265,7 +265,11 @@ async fn wrong_settings_are_refused_with_what_is_wrong() {
 #[tokio::test]
 async fn h119_logs_show_eight_characters_of_a_key_at_most() {
     let seen = Seen::default();
+    // With one subscriber in the process, tracing asks that of whichever thread reaches a place first, which may be another
+    // test's without any; with two it asks both.
+    let _second = tracing::Dispatch::new(Seen::default());
     let _guard = tracing::subscriber::set_default(seen.clone());
+    tracing::callsite::rebuild_interest_cache();
     let stage = SqliteStage::fresh().await;
     let layer = leased(stage.store(), RERUN).build().unwrap();
     let key = "0123456789abcdef-secret-key";
