@@ -2,9 +2,11 @@
 
 mod client;
 mod concurrency;
+mod derived;
 mod faults;
 mod outcomes;
 mod sameness;
 mod security;
+mod stack;
 mod stage;
 mod syntax;
