@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `IDEM_BENCH_ROUNDS` | rounds | 15 |
 //! | `IDEM_BENCH_ONLY` | one contender alone, for a profiler | |
+//! | `IDEM_BENCH_PHASE` | `first-seen` or `replay` alone | both |
 //! | `IDEM_BENCH_POSTGRES_URL` | the server; without it that part is left out | |
 
 mod contenders;
@@ -52,7 +53,11 @@ async fn requests(rounds: usize) {
     if let Ok(only) = std::env::var("IDEM_BENCH_ONLY") {
         contenders.retain(|contender| contender.name == only);
     }
+    let phase = std::env::var("IDEM_BENCH_PHASE").ok();
     for (what, is_replay) in [("first-seen", false), ("replay", true)] {
+        if phase.as_ref().is_some_and(|phase| phase != what) {
+            continue;
+        }
         let mut costs = vec![Vec::new(); contenders.len()];
         for round in 0..=rounds {
             for offset in 0..contenders.len() {
