@@ -1,5 +1,6 @@
 //! HTTP/1.1 as it goes over the wire, so that odd bytes can be sent and seen.
 
+use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -120,17 +121,13 @@ impl Request {
     }
 
     pub fn send(&self, address: SocketAddr) -> Response {
-        self.try_send(address).expect("a response")
+        Response::read(self.begin(address, None)).expect("a response")
     }
 
-    /// The response, unless the server ends before it is whole.
-    pub fn try_send(&self, address: SocketAddr) -> std::io::Result<Response> {
-        Response::read(self.begin(address, None))
-    }
 }
 
 /// A response, read to its end.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Response {
     pub status: u16,
     /// In their order; names in lower case.
@@ -235,6 +232,16 @@ impl Response {
             assert_eq!(self.json()["retry_after"], seconds, "{self:?}");
         }
         seconds
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.status)?;
+        for (name, value) in &self.headers {
+            writeln!(f, "{name}: {value}")?;
+        }
+        write!(f, "{}", &String::from_utf8_lossy(&self.body[..self.body.len().min(500)]))
     }
 }
 

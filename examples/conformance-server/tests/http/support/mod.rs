@@ -9,7 +9,7 @@ pub use client::{Request, Response, get, post, request};
 pub use database::Database;
 pub use server::Server;
 pub use setting::{
-    IN_MEMORY, IN_MEMORY_LEASED, LEASED, LEASED_IN_FILES, Mode, Place, SHARED, TRANSACTIONAL, TRANSACTIONAL_IN_FILES,
+    IN_MEMORY, LEASED, LEASED_IN_FILES, Place, SHARED, TRANSACTIONAL, TRANSACTIONAL_IN_FILES,
     everywhere, in_settings,
 };
 

@@ -1,7 +1,7 @@
 //! A process of the program.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use super::{Request, Response, get, post};
@@ -79,13 +79,17 @@ impl Server {
         assert!(sent.expect("`kill` runs").success());
     }
 
+    pub fn listens(&self) -> bool {
+        TcpStream::connect(self.address).is_ok()
+    }
+
     /// Asks it to end; how it did, and what it said.
     pub fn stop(mut self) -> (ExitStatus, String) {
         self.signal("TERM");
         self.wait()
     }
 
-    pub fn wait(&mut self) -> (ExitStatus, String) {
+    fn wait(&mut self) -> (ExitStatus, String) {
         let mut text = String::new();
         if let Some(mut stderr) = self.stderr.take() {
             let _ = stderr.read_to_string(&mut text);

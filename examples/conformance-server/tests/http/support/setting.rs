@@ -24,7 +24,6 @@ use Storage::{Memory, Postgres, Sqlite};
 
 /// For what storage has no say in.
 pub const IN_MEMORY: &[Setting] = &[(Memory, Leased), (Memory, Transactional)];
-pub const IN_MEMORY_LEASED: &[Setting] = &[(Memory, Leased)];
 pub const LEASED: &[Setting] = &[(Memory, Leased), (Sqlite, Leased), (Postgres, Leased)];
 pub const TRANSACTIONAL: &[Setting] = &[
     (Memory, Transactional),
