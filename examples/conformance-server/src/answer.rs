@@ -8,9 +8,12 @@ use idem::tower::Failure;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// A response with a JSON body.
+/// A response with a JSON body, unless its status has none.
 pub fn json(status: StatusCode, body: &Value) -> Response {
-    text(status, body.to_string())
+    match status {
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => status.into_response(),
+        _ => text(status, body.to_string()),
+    }
 }
 
 /// The same, of JSON that is written already.

@@ -38,7 +38,8 @@ pub async fn serve<S: Store, M: Mode<S>>(
     let connections = tokio::time::timeout(limit, serving).await;
     let left = layer.drain(limit.saturating_sub(began.elapsed())).await;
     if connections.is_err() || left > 0 {
-        eprintln!("conformance-server: {left} requests had not ended after {limit:?} and are cut off");
+        // A request may be more than one piece of work.
+        eprintln!("conformance-server: {left} pieces of work had not ended after {limit:?} and are cut off");
     }
     Ok(())
 }

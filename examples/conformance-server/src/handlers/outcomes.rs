@@ -39,10 +39,7 @@ pub async fn slow(Asked(Pause { ms }): Asked<Pause>, attempt: Attempt) -> Respon
 }
 
 pub async fn status(Status(status): Status, attempt: Attempt) -> Response {
-    match status {
-        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => status.into_response(),
-        _ => json(status, &known(status, &attempt)),
-    }
+    json(status, &known(status, &attempt))
 }
 
 /// The status, and that nothing happened.
