@@ -36,7 +36,7 @@ pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standi
 pub use observe::MetricsObserver;
 pub use observe::{CallClaimed, CallConcluded, Conclusion, Observer};
 pub use record::{Mode, Outcome, OutcomeKind, OwnerToken, Record, Recovery};
-pub use state::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status, transition};
+pub use state::{AttemptId, Claim, Event, Illegal, Reply, Settlement, Status, Tombstone, transition};
 pub use store::atomic;
 pub use store::{
     Alias, Capabilities, Completed, Completion, MemoryConnection, MemoryStore, MemoryTransaction, OpenClaim,

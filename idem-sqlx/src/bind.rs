@@ -42,7 +42,7 @@ where
 }
 
 /// `$1` tenant, `$2` key, `$3` fingerprint, `$4` its version, `$5` owner, `$6` step, `$7` run,
-/// `$8` retention in milliseconds, `$9` generation, `$10` attempt, `$11` place, `$12` mode, `$13` lease in
+/// `$8` how long the record is kept in milliseconds, `$9` generation, `$10` attempt, `$11` place, `$12` mode, `$13` lease in
 /// milliseconds, `$14` recovery.
 pub(crate) fn claim<'q, DB: Binds>(
     query: Bound<'q, DB>,
@@ -58,7 +58,7 @@ pub(crate) fn claim<'q, DB: Binds>(
     let query = DB::bytes(query, Some(claim.owner.as_bytes()));
     let query = DB::text(query, claim.step_id.as_deref());
     let query = DB::text(query, claim.run_id.as_deref());
-    let query = DB::int(query, millis(claim.retention));
+    let query = DB::int(query, millis(claim.kept()));
     let query = DB::int(query, generation.into());
     let query = DB::int(query, attempt.into());
     let query = DB::bytes(query, place.as_ref().map(|place| &place[..]));
@@ -119,12 +119,27 @@ pub(crate) fn entry<'q, DB: Binds>(query: Bound<'q, DB>, entry: &Entry) -> Bound
 }
 
 /// After the entry: `$30` owner, `$31` outcome kind, `$32` outcome, `$33` its type, `$34` its codec,
-/// `$35` retention in milliseconds.
+/// `$35` how long the record is kept in milliseconds. Without an entry `$1` to `$4` are as there, and what follows comes [closer](without_entry).
 pub(crate) fn completion<'q, DB: Binds>(query: Bound<'q, DB>, completion: &Completion) -> Bound<'q, DB> {
-    let query = entry(query, &completion.entry);
+    let query = match &completion.entry {
+        Some(of_ledger) => entry(query, of_ledger),
+        None => {
+            let query = DB::text(query, Some(completion.key.tenant().as_str()));
+            let query = DB::text(query, Some(completion.key.as_str()));
+            let query = DB::int(query, completion.generation.into());
+            DB::int(query, completion.attempt.into())
+        }
+    };
     let query = DB::bytes(query, Some(completion.owner.as_bytes()));
     let query = outcome(query, Some(&completion.outcome));
     DB::int(query, millis(completion.retention))
+}
+
+/// A statement on a completion with the parameters of one that has no entry: `$30` to `$36` are `$5` to `$11`.
+pub(crate) fn without_entry(template: &str) -> String {
+    (30..=36).fold(template.to_owned(), |template, number| {
+        template.replace(&format!("${number}"), &format!("${}", number - 25))
+    })
 }
 
 /// Kind, bytes, type and codec.

@@ -345,7 +345,7 @@ pub(crate) async fn turned_away<S: Store, T: DeserializeOwned>(
 /// Appends a refusal in a transaction of its own. The caller is told of a refusal only when it is on
 /// record.
 async fn put_refusal<S: Store>(shared: &Shared<S>, call: &Prepared, reason: Reason) -> Result<(), Error> {
-    if !shared.store.capabilities().ledger {
+    if !call.ledger || !shared.store.capabilities().ledger {
         return Ok(());
     }
     shared.store.append(&call.refusal(reason)?).await

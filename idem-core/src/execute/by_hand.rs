@@ -8,15 +8,14 @@
 use serde::Serialize;
 
 use super::keeping::unkept;
+use super::plan::Step;
 use super::prepared::{LONGEST_TEXT, text_fault};
 use super::{Idem, Shared, scope, send};
-use crate::canonical::{self, Mode};
-use crate::codec::{Keeper, Kept, Retain};
+use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind, Retry};
-use crate::key::{Fingerprint, IdempotencyKey};
-use crate::ledger::{Detail, Entry, EntryKind, Reason};
+use crate::key::IdempotencyKey;
 use crate::record::{Outcome, OutcomeKind, OwnerToken};
-use crate::state::{AttemptId, Reply, Settlement};
+use crate::state::AttemptId;
 use crate::store::{Store, TransactionalStore, View, atomic};
 
 /// What somebody found out about an effect whose outcome was unknown.
@@ -34,9 +33,9 @@ pub enum Resolution<T> {
 /// erased. Each function takes effect whole or not at all. Those that end in `_in` work on a transaction that
 /// the caller has open, so that undoing an effect and saying so commit together.
 pub struct ByHand<'a, S> {
-    shared: &'a Shared<S>,
-    actor: String,
-    reason: String,
+    pub(super) shared: &'a Shared<S>,
+    pub(super) actor: String,
+    pub(super) reason: String,
     retain: Retain,
 }
 
@@ -340,197 +339,6 @@ impl<S> ByHand<'_, S> {
             owner: OwnerToken::random()?,
         })
     }
-
-    /// The event and the entries that account for it, from what was seen. The event names the generation or attempt
-    /// that was seen, so the store refuses it if another stands by then.
-    fn plan(&self, key: &IdempotencyKey, step: &Step, view: View, origin: Option<Entry>) -> Result<Plan, Error> {
-        let retention = self.shared.settings.retention;
-        let View { record, ledger, now } = view;
-        let live = record.as_ref().filter(|record| !record.is_expired(now));
-        let standing = ledger.own.as_ref();
-        let fingerprint = live
-            .map(|record| &record.fingerprint)
-            .or(standing.map(|standing| &standing.fingerprint));
-        let Some(fingerprint) = fingerprint else {
-            return Err(nothing(
-                step.verb(),
-                "the ledger holds no effect of this key, and there is no record of it",
-            ));
-        };
-        let Some(origin) = origin else {
-            return Err(nothing(step.verb(), "the ledger does not tell what the key asks for"));
-        };
-        let attempt = live.map_or(origin.attempt, |record| record.attempt);
-        let entry = |kind, generation, attempt| self.entry(&origin, fingerprint, key, kind, generation, attempt);
-        Ok(match step {
-            Step::Resolve {
-                attempt,
-                outcome,
-                owner,
-            } => {
-                let mut resolved = entry(EntryKind::Resolved, attempt.generation, attempt.attempt)?;
-                let mut entries = Vec::new();
-                match outcome {
-                    Some(Kept { digest, .. }) => {
-                        resolved.reason = Some(Reason::Happened);
-                        resolved.outcome_digest = *digest;
-                        entries.push(Entry {
-                            kind: EntryKind::Executed,
-                            reason: None,
-                            ..resolved.clone()
-                        });
-                    }
-                    None => {
-                        resolved.reason = Some(Reason::NothingHappened);
-                        resolved.frees_place = true;
-                    }
-                }
-                entries.insert(0, resolved);
-                Plan {
-                    event: Settlement::Resolve {
-                        attempt: *attempt,
-                        outcome: outcome.as_ref().map(|kept| kept.outcome.clone()),
-                        owner: *owner,
-                        retention,
-                    },
-                    entries,
-                }
-            }
-            Step::Revoke {
-                expected_generation,
-                owner,
-            } => {
-                let mut revoked = entry(EntryKind::Revoked, *expected_generation, attempt)?;
-                revoked.frees_place = true;
-                Plan {
-                    event: Settlement::Revoke {
-                        expected_generation: *expected_generation,
-                        owner: *owner,
-                        retention,
-                    },
-                    entries: vec![revoked],
-                }
-            }
-            Step::Reopen {
-                expected_generation,
-                owner,
-            } => Plan {
-                event: Settlement::Reopen {
-                    expected_generation: *expected_generation,
-                    place: origin.place,
-                    owner: *owner,
-                    retention,
-                },
-                entries: vec![entry(EntryKind::Reopened, expected_generation.saturating_add(1), 0)?],
-            },
-        })
-    }
-
-    fn entry(
-        &self,
-        origin: &Entry,
-        fingerprint: &Fingerprint,
-        key: &IdempotencyKey,
-        kind: EntryKind,
-        generation: u32,
-        attempt: u32,
-    ) -> Result<Entry, Error> {
-        let reason = canonical::to_vec(&serde_json::json!({ "reason": self.reason }), Mode::Fingerprint)
-            .map_err(|source| Error::misuse("the reason cannot be kept", source))?;
-        // A canonical form is UTF-8, so nothing is lost.
-        let reason = String::from_utf8_lossy(&reason).into_owned();
-        Ok(Entry {
-            key: key.clone(),
-            generation,
-            attempt,
-            kind,
-            reason: None,
-            fingerprint: fingerprint.clone(),
-            outcome_digest: None,
-            place: None,
-            frees_place: false,
-            actor: Some(self.actor.clone()),
-            references: None,
-            detail: Detail::new(
-                origin.detail.subject().map(str::to_owned),
-                origin.detail.preimage().to_owned(),
-                Some(reason),
-            )?,
-            ..origin.clone()
-        })
-    }
-}
-
-/// One change, with the token that lets a store recognise it when it is sent again.
-enum Step {
-    Resolve {
-        attempt: AttemptId,
-        outcome: Option<Kept>,
-        owner: OwnerToken,
-    },
-    Revoke {
-        expected_generation: u32,
-        owner: OwnerToken,
-    },
-    Reopen {
-        expected_generation: u32,
-        owner: OwnerToken,
-    },
-}
-
-struct Plan {
-    event: Settlement,
-    entries: Vec<Entry>,
-}
-
-impl Step {
-    fn revoke(expected_generation: u32) -> Result<Self, Error> {
-        Ok(Self::Revoke {
-            expected_generation,
-            owner: OwnerToken::random()?,
-        })
-    }
-
-    fn reopen(expected_generation: u32) -> Result<Self, Error> {
-        Ok(Self::Reopen {
-            expected_generation,
-            owner: OwnerToken::random()?,
-        })
-    }
-
-    fn verb(&self) -> &'static str {
-        match self {
-            Self::Resolve { .. } => "resolved",
-            Self::Revoke { .. } => "revoked",
-            Self::Reopen { .. } => "reopened",
-        }
-    }
-
-    fn answer(&self, key: &IdempotencyKey, reply: Reply) -> Result<(), Error> {
-        match reply {
-            Reply::Done => Ok(()),
-            Reply::Refused(why) => Err(nothing(self.verb(), why)),
-            Reply::PlaceTaken(holder) => {
-                let message = format!(
-                    "nothing was reopened: key {} holds the `once_per` place of key {}; revoke that one first",
-                    holder.key,
-                    key.short()
-                );
-                Err(Error::new(ErrorKind::AlreadyExecuted, message).with_entry(holder))
-            }
-            reply => Err(Error::new(
-                ErrorKind::Corrupt,
-                format!(
-                    "the store answered a change by hand of key {} with {reply:?}",
-                    key.short()
-                ),
-            )),
-        }
-    }
-}
-
-fn nothing(verb: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Misuse, format!("nothing was {verb}: {why}"))
 }
 
 /// How often a change is planned anew when the record has changed in between.

@@ -39,6 +39,8 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     retain: Retain,
     probe: bool,
     place: Option<Place>,
+    ledger: bool,
+    tombstone: Option<Duration>,
     source: PhantomData<Source>,
 }
 
@@ -56,6 +58,8 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retain: shared.settings.retain,
             probe: shared.settings.probe,
             place: None,
+            ledger: true,
+            tombstone: None,
             source: PhantomData,
         }
     }
@@ -75,6 +79,8 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retain: self.retain,
             probe: self.probe,
             place: self.place,
+            ledger: self.ledger,
+            tombstone: self.tombstone,
             source: PhantomData,
         }
     }
@@ -136,6 +142,31 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// Overrides what the input declares as `once_per`.
     pub fn once_per(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    /// Keeps the record of this call alone: none of its attempts appends an entry to the ledger, whatever comes of it.
+    /// Default: with the ledger.
+    ///
+    /// For effects that are many and that nobody has to account for. What the ledger gives is given up with it: when the
+    /// record has expired ([`retention`](Self::retention)) the effect may run again, no entry says who was turned away, and
+    /// a `once_per` place cannot be kept, so a call that has both is refused with kind [`Misuse`](ErrorKind::Misuse). A claim
+    /// looks into the ledger all the same: what calls with the ledger have done under the key is not done again. And the
+    /// alias that `previous = ..` makes of a key is still an entry, since it has to outlive the record that it leads to.
+    pub fn without_ledger(mut self) -> Self {
+        self.ledger = false;
+        self
+    }
+
+    /// Lets the record of an effect that happened stand for so long after its [`retention`](Self::retention): repeats are not
+    /// replayed then and do not run, but fail with kind [`AlreadyExecuted`](ErrorKind::AlreadyExecuted). Default: none.
+    ///
+    /// It is what a call [without ledger](Self::without_ledger) has for late repeats; with the ledger they are told for good,
+    /// from its entries. A final error has no tombstone. The retention is that of the call which asks: of
+    /// two calls with different ones each goes by its own, for as long as the record is there. The record keeps its outcome
+    /// until it is purged.
+    pub fn tombstone(mut self, tombstone: Duration) -> Self {
+        self.tombstone = Some(tombstone);
         self
     }
 
@@ -393,6 +424,8 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             run_id: self.run_id,
             wait: self.wait,
             retention: self.retention,
+            ledger: self.ledger,
+            tombstone: self.tombstone,
             keeper: Keeper {
                 retain: self.retain,
                 ..self.shared.settings.keeper()

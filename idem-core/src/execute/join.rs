@@ -182,6 +182,7 @@ async fn turned_away<S: TransactionalStore, T: DeserializeOwned>(
         _ => {}
     }
     if let Some(reason) = answer::refusal_of(&reply)
+        && call.ledger
         && shared.store.capabilities().ledger
     {
         send(shared.store.append_in(savepoint, &call.refusal(reason)?)).await?;

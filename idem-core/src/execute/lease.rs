@@ -80,7 +80,7 @@ pub(crate) async fn claim<S: Store>(
         let claim = call.leased_claim(length, recovery)?;
         let intended = call.intended()?;
         let deadline = Deadline::after(length);
-        match shared.store.claim(&claim, &intended).await? {
+        match shared.store.claim(&claim, intended.as_ref()).await? {
             Reply::Aliased(key) => call.turn_to(&key)?,
             reply => break (claim, deadline, reply),
         }
@@ -210,13 +210,13 @@ impl Attempt {
 
     /// Says that it is not known whether the effect happened.
     pub(crate) async fn fail<S: Store>(&self, shared: &Shared<S>, call: &Prepared) -> Result<Reply, Error> {
-        let entry = call.entry(EntryKind::Unknown, self.won)?;
+        let entry = call.kept_entry(EntryKind::Unknown, self.won)?;
         shared
             .store
             .settle(
                 &self.claim.key,
                 &Settlement::Fail { owner: self.owner() },
-                std::slice::from_ref(&entry),
+                entry.as_slice(),
             )
             .await
     }
@@ -230,10 +230,7 @@ impl Attempt {
             retention: self.claim.claim.retention,
         };
         let entry = call.nothing_happened(self.won)?;
-        shared
-            .store
-            .settle(&self.claim.key, &release, std::slice::from_ref(&entry))
-            .await
+        shared.store.settle(&self.claim.key, &release, entry.as_slice()).await
     }
 }
 

@@ -15,6 +15,7 @@ mod keeping;
 mod lease;
 mod leased;
 mod leased_guard;
+mod plan;
 mod prepared;
 mod registry;
 mod retrying;

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::key::{Derived, Fingerprint, IdempotencyKey};
 use crate::ledger::{Detail, Entry, EntryKind, Reason, alias_for, find_basis};
 use crate::record::{OutcomeKind, OwnerToken, Recovery};
-use crate::state::Claim;
+use crate::state::{Claim, Tombstone};
 use crate::store::{Alias, Completion, PlaceDigest, Store, StoreClaim};
 
 /// A thousand years: what every storage's calendar can hold.
@@ -28,6 +28,10 @@ pub(crate) struct Prepared {
     pub(crate) run_id: Option<String>,
     pub(crate) wait: Duration,
     pub(crate) retention: Duration,
+    /// Whether entries are appended.
+    pub(crate) ledger: bool,
+    /// How long the record of an effect stands after its retention.
+    pub(crate) tombstone: Option<Duration>,
     pub(crate) keeper: Keeper,
     /// Whether to look for an outcome before the claim.
     pub(crate) probe: bool,
@@ -60,6 +64,13 @@ impl Prepared {
                 ErrorKind::Misuse,
                 "`once_per` needs a store that keeps the ledger",
             ));
+        }
+        if self.place().is_some() && !self.ledger {
+            let message = format!(
+                "`{}` may happen once for its `once_per` place, which only the ledger keeps, and the call is without ledger; leave `without_ledger` away, or the place",
+                self.action
+            );
+            return Err(Error::new(ErrorKind::Misuse, message));
         }
         self.check_texts()
     }
@@ -100,6 +111,11 @@ impl Prepared {
                 owner: OwnerToken::random()?,
                 lease: None,
                 retention: self.retention.min(LONGEST),
+                tombstone: self.tombstone.map(|lasts| Tombstone {
+                    lasts: lasts.min(LONGEST),
+                    key: derived.key.clone(),
+                    action: self.action.clone(),
+                }),
                 step_id: self.step_id.clone(),
                 run_id: self.run_id.clone(),
             })
@@ -124,23 +140,28 @@ impl Prepared {
 
     pub(crate) fn completion(&self, claim: &StoreClaim, won: Won, kept: Kept) -> Result<Completion, Error> {
         let Kept { outcome, digest } = kept;
-        let kind = match outcome.kind() {
-            OutcomeKind::Success => EntryKind::Executed,
-            OutcomeKind::Declined => EntryKind::Declined,
-            OutcomeKind::Alias => EntryKind::Aliased,
+        let (kind, retention) = match outcome.kind() {
+            OutcomeKind::Success => (EntryKind::Executed, claim.claim.kept()),
+            OutcomeKind::Declined => (EntryKind::Declined, claim.claim.retention),
+            OutcomeKind::Alias => (EntryKind::Aliased, claim.claim.retention),
         };
-        let mut entry = self.entry(kind, won)?;
-        entry.outcome_digest = digest;
-        // A declined effect has not happened, so its place stays free.
-        entry.place = if kind == EntryKind::Executed {
-            self.place()
-        } else {
-            None
-        };
+        let mut entry = self.kept_entry(kind, won)?;
+        if let Some(entry) = &mut entry {
+            entry.outcome_digest = digest;
+            // A declined effect has not happened, so its place stays free.
+            entry.place = if kind == EntryKind::Executed {
+                self.place()
+            } else {
+                None
+            };
+        }
         Ok(Completion {
+            key: claim.key.clone(),
+            generation: won.generation,
+            attempt: won.attempt,
             owner: claim.claim.owner,
             outcome,
-            retention: claim.claim.retention,
+            retention,
             entry,
         })
     }
@@ -174,9 +195,11 @@ impl Prepared {
     }
 
     /// The entry that is committed with a leased claim; it takes the place.
-    pub(crate) fn intended(&self) -> Result<Entry, Error> {
-        let mut entry = self.entry(EntryKind::Intended, Won::FIRST)?;
-        entry.place = self.place();
+    pub(crate) fn intended(&self) -> Result<Option<Entry>, Error> {
+        let mut entry = self.kept_entry(EntryKind::Intended, Won::FIRST)?;
+        if let Some(entry) = &mut entry {
+            entry.place = self.place();
+        }
         Ok(entry)
     }
 
@@ -187,7 +210,9 @@ impl Prepared {
         kept: Kept,
     ) -> Result<Completion, Error> {
         let mut completion = self.completion(&attempt.claim, attempt.won, kept)?;
-        let entry = &mut completion.entry;
+        let Some(entry) = &mut completion.entry else {
+            return Ok(completion);
+        };
         // The `intended` entry holds the place. What did not happen frees it.
         entry.place = None;
         entry.frees_place = entry.kind == EntryKind::Declined;
@@ -199,10 +224,12 @@ impl Prepared {
     }
 
     /// The entry of an attempt that is known to have had no effect.
-    pub(crate) fn nothing_happened(&self, won: Won) -> Result<Entry, Error> {
-        let mut entry = self.entry(EntryKind::Resolved, won)?;
-        entry.reason = Some(Reason::NothingHappened);
-        entry.frees_place = true;
+    pub(crate) fn nothing_happened(&self, won: Won) -> Result<Option<Entry>, Error> {
+        let mut entry = self.kept_entry(EntryKind::Resolved, won)?;
+        if let Some(entry) = &mut entry {
+            entry.reason = Some(Reason::NothingHappened);
+            entry.frees_place = true;
+        }
         Ok(entry)
     }
 
@@ -220,7 +247,12 @@ impl Prepared {
         Ok(entry)
     }
 
-    pub(crate) fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
+    /// The entry, unless the call is without ledger: then not even its parts are made.
+    pub(crate) fn kept_entry(&self, kind: EntryKind, won: Won) -> Result<Option<Entry>, Error> {
+        self.ledger.then(|| self.entry(kind, won)).transpose()
+    }
+
+    fn entry(&self, kind: EntryKind, won: Won) -> Result<Entry, Error> {
         self.entry_of(self.identity.derived(), kind, won)
     }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::error::ErrorKind;
 use crate::key::{Tenant, TenantSource};
 use crate::record::Recovery;
-use crate::store::{MemoryConnection, MemoryStore};
+use crate::store::{MemoryConnection, MemoryStore, TransactionalStore as _};
 use crate::testing::Intent;
 
 fn seven() -> impl AsyncFnOnce(&mut MemoryConnection) -> Result<u32, EffectError> + Clone {
@@ -44,6 +44,68 @@ async fn a_retention_shorter_than_the_replay_window_is_refused_at_construction_a
         .transaction(seven())
         .await
         .expect("as long as can be");
+}
+
+#[tokio::test]
+async fn a_call_without_ledger_leaves_it_empty_whatever_comes_of_it() {
+    let store = MemoryStore::new();
+    let idem = Idem::new(store.clone());
+    let intent = Intent::new("unledgered");
+    fn unledgered<'a>(idem: &'a Idem<MemoryStore>, intent: &'a Intent) -> Call<'a, MemoryStore, Intent> {
+        idem.call(intent).without_ledger()
+    }
+    let declines = async |_: &mut MemoryConnection| Err::<u32, _>(EffectError::final_("no"));
+    let told = |result: Result<Done<u32>, Error>| result.expect_err("refused").kind();
+
+    let done = unledgered(&idem, &intent).transaction(seven()).await;
+    assert_eq!(done.expect("it runs"), Done::Executed(7));
+    let changed = intent.amount(2);
+    assert_eq!(
+        told(unledgered(&idem, &changed).transaction(seven()).await),
+        ErrorKind::Mismatch
+    );
+    let declined = intent.case("declined");
+    assert_eq!(
+        told(unledgered(&idem, &declined).transaction(declines).await),
+        ErrorKind::Declined
+    );
+
+    let mut transaction = store
+        .begin(&Tenant::parse(&intent.tenant).expect("a tenant"))
+        .await
+        .expect("open");
+    let connection = transaction.as_mut();
+    assert_eq!(
+        told(unledgered(&idem, &changed).join(connection, seven()).await),
+        ErrorKind::Mismatch
+    );
+    let joined = intent.case("joined");
+    let done = unledgered(&idem, &joined).join(connection, seven()).await;
+    assert_eq!(done.expect("it runs"), Done::Executed(7));
+    store.commit(transaction).await.expect("a commit");
+
+    for (case, error) in [
+        ("released", EffectError::nothing_happened("no")),
+        ("held", EffectError::from(std::io::Error::other("who knows"))),
+        ("final", EffectError::final_("no")),
+    ] {
+        let leased = intent.case(case);
+        let run = unledgered(&idem, &leased).run(Recovery::Hold, async move |_| Err::<u32, _>(error));
+        run.await.expect_err("it failed");
+    }
+    let leased = intent.case("leased");
+    let done = unledgered(&idem, &leased).run(Recovery::Hold, async |_| Ok(7)).await;
+    assert_eq!(done.expect("it runs"), Done::Executed(7));
+    assert_eq!(
+        told(
+            unledgered(&idem, &leased.amount(2))
+                .run(Recovery::Hold, async |_| Ok(7))
+                .await
+        ),
+        ErrorKind::Mismatch
+    );
+
+    assert!(store.entries().is_empty(), "{:?}", store.entries());
 }
 
 #[tokio::test]

@@ -106,6 +106,13 @@ impl Record {
                 .is_some_and(|outcome| outcome.kind() == OutcomeKind::Alias)
     }
 
+    /// Whether the effect happened and its success is on record. A final error is an outcome too, but nothing was done by it.
+    #[must_use]
+    pub fn happened(&self) -> bool {
+        let outcome = self.outcome.as_ref();
+        outcome.is_some_and(|outcome| outcome.kind() == OutcomeKind::Success)
+    }
+
     /// Whether the record counts as absent at `now`.
     ///
     /// Claims in flight and unknown outcomes never expire.

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::key::Fingerprint;
+use crate::key::{Fingerprint, IdempotencyKey};
 use crate::record::{Outcome, OwnerToken, Recovery};
 
 /// What a claimant brings.
@@ -13,12 +13,38 @@ pub struct Claim {
     pub owner: OwnerToken,
     /// `None` in transactional mode; the lease and what may follow its end in leased mode.
     pub lease: Option<(Duration, Recovery)>,
-    /// How long the outcome is kept.
+    /// How long the outcome is replayed, from its completion on.
     pub retention: Duration,
+    /// What becomes of the record of an effect then; without one it counts as absent.
+    pub tombstone: Option<Tombstone>,
     /// The caller's step.
     pub step_id: Option<String>,
     /// The caller's run.
     pub run_id: Option<String>,
+}
+
+impl Claim {
+    /// How long the record of an effect is kept that happens under this claim. That of a final error goes with its
+    /// [`retention`](Self::retention), since nothing has happened that could happen twice.
+    #[must_use]
+    pub fn kept(&self) -> Duration {
+        let lasts = self
+            .tombstone
+            .as_ref()
+            .map_or(Duration::ZERO, |tombstone| tombstone.lasts);
+        self.retention.saturating_add(lasts)
+    }
+}
+
+/// What a claimant wants to be told of an effect whose outcome is not replayed any more.
+#[derive(Clone, Debug)]
+pub struct Tombstone {
+    /// How long it is told, after the retention.
+    pub lasts: Duration,
+    /// The key that is claimed, by which the effect is named then.
+    pub key: IdempotencyKey,
+    /// The action by which it is named.
+    pub action: String,
 }
 
 /// What happens to a record.

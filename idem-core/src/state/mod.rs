@@ -4,6 +4,7 @@
 //! and what the caller is told. Stores translate it into statements whose condition repeats the
 //! whole rule; they do not decide.
 
+mod by_hand;
 mod event;
 mod reply;
 mod status;
@@ -12,7 +13,7 @@ mod transition;
 #[cfg(test)]
 mod tests;
 
-pub use event::{AttemptId, Claim, Event, Settlement};
+pub use event::{AttemptId, Claim, Event, Settlement, Tombstone};
 pub use reply::{Illegal, Reply};
 pub use status::Status;
 pub use transition::transition;

@@ -33,7 +33,8 @@ pub enum Reply {
         /// Its number.
         attempt: u32,
     },
-    /// The ledger holds this key's effect, though the record is gone.
+    /// The effect of this key happened, and its outcome is not replayed any more: the ledger holds it though the record is
+    /// gone, or the record is no more than a [tombstone](super::Tombstone).
     AlreadyExecuted(LedgerRef),
     /// Another key holds the `once_per` place.
     PlaceTaken(LedgerRef),

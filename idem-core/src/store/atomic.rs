@@ -19,7 +19,11 @@ const RESENDS: u32 = 10;
 /// # Errors
 ///
 /// As there.
-pub async fn claim<S: TransactionalStore>(store: &S, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+pub async fn claim<S: TransactionalStore>(
+    store: &S,
+    claim: &StoreClaim,
+    intended: Option<&Entry>,
+) -> Result<Reply, Error> {
     let mut resends = 0;
     loop {
         match try_claim(store, claim, intended).await {
@@ -40,7 +44,7 @@ pub async fn claim<S: TransactionalStore>(store: &S, claim: &StoreClaim, intende
 async fn try_claim<S: TransactionalStore>(
     store: &S,
     claim: &StoreClaim,
-    intended: &Entry,
+    intended: Option<&Entry>,
 ) -> Result<Option<Reply>, Error> {
     let mut transaction = send(store.begin(claim.key.tenant())).await?;
     let reply = match claim_in(store, &mut transaction, claim).await {
@@ -54,24 +58,28 @@ async fn try_claim<S: TransactionalStore>(
     let entry = match reply {
         Reply::Claimed {
             generation, attempt, ..
-        } => Entry {
+        } => intended.map(|intended| Entry {
             generation,
             attempt,
             ..intended.clone()
-        },
-        Reply::OutcomeUnknown { generation, attempt } => Entry {
+        }),
+        Reply::OutcomeUnknown { generation, attempt } => intended.map(|intended| Entry {
             generation,
             attempt,
             kind: EntryKind::Unknown,
             place: None,
             ..intended.clone()
-        },
+        }),
         reply => {
             send(store.rollback(transaction)).await?;
             return Ok(Some(reply));
         }
     };
-    match send(store.append_in(&mut transaction, &entry)).await? {
+    let appended = match &entry {
+        Some(entry) => send(store.append_in(&mut transaction, entry)).await?,
+        None => Completed::Done,
+    };
+    match appended {
         Completed::PlaceTaken => {
             send(store.rollback(transaction)).await?;
             Ok(None)
@@ -107,14 +115,17 @@ pub(crate) async fn claim_in<S: TransactionalStore>(
         } => {
             let outcome = Outcome::alias(&claim.key);
             let completion = Completion {
+                key: alias.key.clone(),
+                generation,
+                attempt,
                 owner: alias.claim.owner,
-                retention: alias.claim.retention,
-                entry: Entry {
+                retention: alias.claim.kept(),
+                entry: Some(Entry {
                     generation,
                     attempt,
                     outcome_digest: outcome.digest(),
                     ..alias.entry.clone()
-                },
+                }),
                 outcome,
             };
             match send(store.complete_in(transaction, &completion)).await? {
@@ -146,7 +157,7 @@ pub async fn complete<S: TransactionalStore>(store: &S, completion: &Completion)
 }
 
 async fn try_complete<S: TransactionalStore>(store: &S, completion: &Completion) -> Result<Completed, Error> {
-    let mut transaction = send(store.begin(completion.entry.key.tenant())).await?;
+    let mut transaction = send(store.begin(completion.key.tenant())).await?;
     let completed = send(store.complete_in(&mut transaction, completion)).await?;
     match completed {
         Completed::Done => send(store.commit(transaction)).await?,

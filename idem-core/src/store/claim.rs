@@ -67,17 +67,23 @@ pub struct OpenClaim {
     pub now: Timestamp,
 }
 
-/// A completion: the outcome of a claim and the entry that accounts for it.
+/// A completion: the outcome of a claim and, where the call keeps the ledger, the entry that accounts for it.
 #[derive(Clone, Debug)]
 pub struct Completion {
+    /// The key that was claimed.
+    pub key: IdempotencyKey,
+    /// The generation in which the claim was won.
+    pub generation: u32,
+    /// The attempt as which it was won.
+    pub attempt: u32,
     /// The token of the claim.
     pub owner: OwnerToken,
     /// What repeats will get.
     pub outcome: Outcome,
-    /// How long it is kept.
+    /// How long it is kept, a [tombstone](crate::Tombstone) included.
     pub retention: Duration,
-    /// The entry, with key, generation and attempt of the claim.
-    pub entry: Entry,
+    /// The entry, with the same key, generation and attempt; `None` in a call without ledger, which records the outcome alone.
+    pub entry: Option<Entry>,
 }
 
 /// What became of a completion.

@@ -39,7 +39,8 @@ pub trait Store: Send + Sync + 'static {
     /// claimants in any number of processes one wins. A claim that is sent again with its own token is
     /// a no-op success. Where the lease of another attempt has ended, its recovery and this one's,
     /// whichever is stricter, decide in the same statement; a record that becomes unknown gets its
-    /// entry.
+    /// entry. Without `intended`, as in a call without ledger, no entry is appended whatever comes of the claim; that the
+    /// claim looks into the ledger stays as it is.
     /// A place that another key holds is refused, also to an attempt that takes over; a key that holds one already takes
     /// no other.
     ///
@@ -47,9 +48,9 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Kinds [`Store`](crate::ErrorKind::Store) and [`Corrupt`](crate::ErrorKind::Corrupt); whether the
     /// claim was made is then unknown until it is sent again.
-    fn claim(&self, claim: &StoreClaim, intended: &Entry) -> impl Future<Output = Result<Reply, Error>> + Send;
+    fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> impl Future<Output = Result<Reply, Error>> + Send;
 
-    /// Records the outcome of a claim and appends its entry.
+    /// Records the outcome of a claim and appends its entry, if it has one.
     ///
     /// # Contract
     ///
@@ -174,7 +175,7 @@ pub trait TransactionalStore: Store {
         claim: &StoreClaim,
     ) -> impl Future<Output = Result<Reply, Error>> + Send;
 
-    /// Records the outcome and appends its entry, as the last statement before the commit.
+    /// Records the outcome and appends its entry, if it has one, as the last statement before the commit.
     ///
     /// # Contract
     ///

@@ -274,8 +274,17 @@ async fn a_stale_token_changes_nothing<S: TransactionalStore + Clone>(kit: &Kit<
             .expect("an answer"),
         Completed::Stale
     );
+    // The record is as well guarded without an entry.
+    let stale = Completion { entry: None, ..stale };
+    assert_eq!(
+        kit.store
+            .complete_in(&mut transaction, &stale)
+            .await
+            .expect("an answer"),
+        Completed::Stale
+    );
     let mut stale = parts.completion.clone();
-    stale.entry.generation = 2;
+    super::parts::at(&mut stale, 2, 1);
     assert_eq!(
         kit.store
             .complete_in(&mut transaction, &stale)

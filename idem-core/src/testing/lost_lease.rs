@@ -43,7 +43,7 @@ async fn orphan<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>, intent: &Intent, r
     let claim = StoreClaim { claim, ..parts.claim };
     let reply = kit
         .store
-        .claim(&claim, &super::parts::intended(intent))
+        .claim(&claim, Some(&super::parts::intended(intent)))
         .await
         .expect("a claim");
     assert!(matches!(reply, Reply::Claimed { .. }), "{reply:?}");
@@ -87,7 +87,7 @@ async fn beyond_the_horizon<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
 fn completion(intent: &Intent, owner: OwnerToken, value: u32, attempt: u32) -> Completion {
     let mut completion = super::parts::parts(intent).completion;
     completion.owner = owner;
-    completion.entry.attempt = attempt;
+    super::parts::at(&mut completion, 1, attempt);
     completion.outcome = Outcome::encode(OutcomeKind::Success, &value).expect("a number");
     completion
 }
@@ -203,7 +203,7 @@ async fn steps_sent_again<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     let intent = Intent::new("resent");
     let claim = orphan(kit, &intent, Recovery::Hold).await;
     let intended = super::parts::intended(&intent);
-    let again = kit.store.claim(&claim, &intended).await.expect("an answer");
+    let again = kit.store.claim(&claim, Some(&intended)).await.expect("an answer");
     assert_eq!(
         again,
         Reply::Claimed {

@@ -20,7 +20,9 @@
 //! | a stale token changes nothing; a late acknowledgement of the owner counts | yes | yes |
 //! | a claim, completion, failure or renewal that is sent again is a no-op with the same answer | yes | yes |
 //! | an expired outcome is not run again while the ledger has it; a purge takes nothing that is open | yes | in either mode |
+//! | an effect with a tombstone is told to have happened when it is not replayed any more; a final error is not | yes | in either mode |
 //! | one effect in a `once_per` place | yes | in either mode |
+//! | a call without ledger runs once while its record is kept, and writes no entry | yes | in either mode |
 //! | resolve, revoke and reopen: the right attempt or generation, once, also without the record | yes | in either mode |
 //! | a key whose definition has changed lives under one key | yes | in either mode |
 //! | claim, effect, outcome and entry stand or fall together; savepoints; changes by hand in a transaction | | yes |
@@ -71,6 +73,8 @@ mod previous;
 mod purge;
 #[cfg(test)]
 mod tests;
+mod tombstone;
+mod unledgered;
 mod way;
 
 pub use clock::{Clock, TestClock};
@@ -131,6 +135,7 @@ pub async fn leased_store<S: Store + Clone>(store: S) {
     let kit = Kit::<S, UnderLeases>::new(store);
     leased::run(&kit).await;
     lost_lease::run(&kit).await;
+    unledgered::run_under_leases(&kit).await;
     kit.case("random histories", async {
         histories::play(&kit.store, &histories::Abilities::none(), HISTORIES).await;
     })
@@ -148,6 +153,8 @@ async fn either_way<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
     by_hand::run(kit).await;
     purge::run(kit).await;
     previous::run(kit).await;
+    unledgered::run(kit).await;
+    tombstone::run(kit).await;
 }
 
 /// A store under test, and how its effects are had.

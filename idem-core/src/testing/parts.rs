@@ -41,31 +41,49 @@ pub(super) fn parts(intent: &Intent) -> Parts {
         owner,
         lease: None,
         retention: Duration::from_secs(3600),
+        tombstone: None,
         step_id: None,
         run_id: None,
     };
     Parts {
         claim: StoreClaim {
-            key: derived.key,
+            key: derived.key.clone(),
             claim,
             place: None,
             alias: None,
         },
         completion: Completion {
+            key: derived.key,
+            generation: 1,
+            attempt: 1,
             owner,
             outcome,
             retention: Duration::from_secs(3600),
-            entry,
+            entry: Some(entry),
         },
+    }
+}
+
+impl Parts {
+    /// The entry of the completion.
+    pub(super) fn entry(self) -> Entry {
+        self.completion.entry.expect("parts are made with an entry")
+    }
+}
+
+/// Moves a completion to another attempt.
+pub(super) fn at(completion: &mut Completion, generation: u32, attempt: u32) {
+    (completion.generation, completion.attempt) = (generation, attempt);
+    if let Some(entry) = &mut completion.entry {
+        (entry.generation, entry.attempt) = (generation, attempt);
     }
 }
 
 /// The entry that goes with a leased claim of an intent.
 pub(super) fn intended(intent: &Intent) -> Entry {
-    let entry = parts(intent).completion.entry;
     Entry {
         kind: EntryKind::Intended,
         outcome_digest: None,
-        ..entry
+        ..parts(intent).entry()
     }
 }

@@ -25,7 +25,7 @@ impl Store for LeasedOnly {
         self.store.view(key, place).await
     }
 
-    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
         let reply = self.store.claim(claim, intended).await?;
         Ok(match self.generous {
             true => Reply::Claimed {

@@ -77,6 +77,11 @@ impl Calls {
         self.0.swap(0, Ordering::SeqCst)
     }
 
+    /// How many, without asking anew.
+    pub(super) fn so_far(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
     async fn had(
         &self,
         pause: Duration,

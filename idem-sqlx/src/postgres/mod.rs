@@ -274,7 +274,7 @@ impl Store for PgStore {
         Ok(view)
     }
 
-    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
         atomic::claim(self, claim, intended).await
     }
 
@@ -406,9 +406,10 @@ impl TransactionalStore for PgStore {
         completion: &Completion,
     ) -> Result<Completed, Error> {
         let claimed_in = transaction.claimed().map(str::to_owned);
-        let sql = match completion.entry.place.is_some() || completion.entry.frees_place {
-            true => &self.sql().complete,
-            false => &self.sql().complete_without_place,
+        let sql = match &completion.entry {
+            None => &self.sql().complete_without_entry,
+            Some(entry) if entry.place.is_some() || entry.frees_place => &self.sql().complete,
+            Some(_) => &self.sql().complete_without_place,
         };
         let query = bind::completion(self.query(sql), completion).bind(claimed_in);
         match transaction
@@ -419,7 +420,7 @@ impl TransactionalStore for PgStore {
         {
             Ok(1) => Ok(Completed::Done),
             Ok(_) if transaction.claimed().is_none() => {
-                let view = self.view_on(transaction.as_mut(), &completion.entry.key, None).await?;
+                let view = self.view_on(transaction.as_mut(), &completion.key, None).await?;
                 Ok(rows::completed(view, completion))
             }
             Ok(_) => self.why_stale(transaction).await,

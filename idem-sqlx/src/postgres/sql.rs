@@ -2,6 +2,7 @@
 
 use sqlx::SqlStr;
 
+use crate::bind;
 use crate::names::Names;
 
 /// Every statement with the table names filled in.
@@ -13,6 +14,7 @@ pub(super) struct Sql {
     pub(super) view_without_place: SqlStr,
     pub(super) complete: SqlStr,
     pub(super) complete_without_place: SqlStr,
+    pub(super) complete_without_entry: SqlStr,
     pub(super) append: SqlStr,
     pub(super) append_without_place: SqlStr,
     pub(super) hold: SqlStr,
@@ -48,6 +50,7 @@ impl Sql {
                 .replace("{replaced}", REPLACED)
                 .replace("{expiry}", EXPIRY)
                 .replace("{may_rerun}", MAY_RERUN)
+                .replace("{completed}", COMPLETED)
                 .replace("{columns}", COLUMNS)
                 .replace("{values}", VALUES)
                 .replace("{is_not_held}", IS_NOT_HELD)
@@ -64,6 +67,7 @@ impl Sql {
             view_without_place: fill(&VIEW.replace("{place}", NO_PLACE)),
             complete: fill(COMPLETE),
             complete_without_place: fill(&COMPLETE.replace("{values}", VALUES_WITHOUT_PLACE)),
+            complete_without_entry: fill(&bind::without_entry(COMPLETED)),
             append: fill(APPEND),
             append_without_place: fill(&APPEND.replace("{values}", VALUES_WITHOUT_PLACE)),
             hold: fill(HOLD),
@@ -206,14 +210,18 @@ const PLACE: &str = "LEFT JOIN LATERAL (
 /// looks cheaper than one for any place.
 const NO_PLACE: &str = "LEFT JOIN {ledger} place ON $3::bytea IS NOT NULL AND false";
 
-/// The last statement before the commit. Writes three rows or, when the claim of this owner, made in
-/// this transaction if it is a transactional one (`$36`), does not stand, none.
-const COMPLETE: &str = "
-WITH completed AS (
+/// Completes the claim of this owner, made in this transaction if it is a transactional one (`$36`). The whole of the last
+/// statement where there is no entry. When a transactional record expires was set by its claim, which could not know that
+/// nothing would happen: a final error (`$31` is 1) has no tombstone.
+const COMPLETED: &str = "
     UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = now(),
-        open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
+        open_claim = NULL, lease_until = NULL, expires_at = CASE WHEN mode = 1 OR $31 = 1 THEN now() + $35 * interval '1 millisecond' ELSE expires_at END
     WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30
-      AND (mode = 1 OR pg_current_xact_id()::text = $36)
+      AND (mode = 1 OR pg_current_xact_id()::text = $36)";
+
+/// The last statement before the commit. Writes three rows or, when the claim does not stand, none.
+const COMPLETE: &str = "
+WITH completed AS ({completed}
     RETURNING 1),
 entry AS (
     INSERT INTO {ledger} ({columns})

@@ -230,7 +230,7 @@ impl Store for SqliteStore {
         Ok(view)
     }
 
-    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
         atomic::claim(self, claim, intended).await
     }
 
@@ -347,7 +347,12 @@ impl TransactionalStore for SqliteStore {
         if !transaction.is_intact().await? {
             return Err(error::ended_by_effect());
         }
-        let query = bind::completion(sqlx::query::<Sqlite>(self.sql().complete.clone()), completion);
+        // The record, the entry with its detail, and the record once more.
+        let (sql, all) = match &completion.entry {
+            Some(_) => (&self.sql().complete, 4),
+            None => (&self.sql().complete_without_entry, 1),
+        };
+        let query = bind::completion(sqlx::query::<Sqlite>(sql.clone()), completion);
         match transaction
             .as_mut()
             .execute(query)
@@ -355,12 +360,12 @@ impl TransactionalStore for SqliteStore {
             .map(|done| done.rows_affected())
         {
             Ok(0) => {
-                let view = self.view_on(transaction.as_mut(), &completion.entry.key, None).await?;
+                let view = self.view_on(transaction.as_mut(), &completion.key, None).await?;
                 Ok(rows::completed(view, completion))
             }
-            Ok(4) => Ok(Completed::Done),
+            Ok(rows) if rows == all => Ok(Completed::Done),
             Ok(rows) => Err(error::corrupt(format!(
-                "recording an outcome wrote {rows} rows instead of 4; nothing was committed"
+                "recording an outcome wrote {rows} rows instead of {all}; nothing was committed"
             ))),
             Err(source) if self.violates_place(&source) => Ok(Completed::PlaceTaken),
             Err(source) => Err(store_error("record the outcome", source)),

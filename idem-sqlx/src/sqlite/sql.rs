@@ -2,6 +2,7 @@
 
 use sqlx::SqlStr;
 
+use crate::bind;
 use crate::names::Names;
 
 /// Every statement with the table names filled in.
@@ -12,6 +13,7 @@ pub(super) struct Sql {
     pub(super) own: SqlStr,
     pub(super) place: SqlStr,
     pub(super) complete: SqlStr,
+    pub(super) complete_without_entry: SqlStr,
     pub(super) append: SqlStr,
     pub(super) hold: SqlStr,
     pub(super) renew: SqlStr,
@@ -53,8 +55,12 @@ impl Sql {
             own: fill(OWN),
             place: fill(PLACE),
             complete: fill(&format!(
-                "{COMPLETE}{}{CLOSE}",
+                "{};{}{CLOSE}",
+                COMPLETE.replace("{closed}", ""),
                 ENTRY.replace("{if}", "WHERE changes() = 1")
+            )),
+            complete_without_entry: fill(&bind::without_entry(
+                &COMPLETE.replace("{closed}", "open_claim = NULL, "),
             )),
             hold: fill(HOLD),
             renew: fill(RENEW),
@@ -160,11 +166,13 @@ FROM {ledger} p WHERE p.tenant = $1 AND p.place = $3 AND p.idem_key <> $2 AND p.
 
 /// The last statements before the commit, with the entry between `COMPLETE` and `CLOSE`. They write four
 /// rows or none: each asks whether the one before it wrote. A caller who goes away stops them anywhere, so
-/// the claim is closed by the last one; until then it cannot be committed.
+/// the claim is closed by the last one; until then it cannot be committed. Without an entry the first is the only one, and
+/// closes. When a transactional record expires was set by its claim, which could not know that nothing would happen: a
+/// final error (`$31` is 1) has no tombstone.
 const COMPLETE: &str = "
 UPDATE {record} SET status = 1, outcome_kind = $31, outcome = $32, outcome_type = $33, outcome_codec = $34, completed_at = {now},
-    lease_until = NULL, expires_at = CASE WHEN mode = 1 THEN {now} + $35 ELSE expires_at END
-WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30;";
+    {closed}lease_until = NULL, expires_at = CASE WHEN mode = 1 OR $31 = 1 THEN {now} + $35 ELSE expires_at END
+WHERE tenant = $1 AND idem_key = $2 AND status IN (0, 3) AND generation = $3 AND attempt = $4 AND owner_token = $30";
 
 const CLOSE: &str = ";
 UPDATE {record} SET open_claim = NULL WHERE tenant = $1 AND idem_key = $2 AND owner_token = $30 AND changes() = 1";

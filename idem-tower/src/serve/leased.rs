@@ -150,11 +150,20 @@ pub(super) fn describe<'a, S: Store>(
     config: &Config,
     wait: Duration,
 ) -> idem_core::Call<'a, S, Identified> {
-    idem.call(effect)
+    let call = idem
+        .call(effect)
         .wait(wait)
         .probe(true)
         .retention(config.retention)
-        .retain(config.retain)
+        .retain(config.retain);
+    let call = match config.ledger {
+        true => call,
+        false => call.without_ledger(),
+    };
+    match config.tombstone {
+        Some(time) => call.tombstone(time),
+        None => call,
+    }
 }
 
 /// A response that is being recorded.

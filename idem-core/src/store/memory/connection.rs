@@ -1,4 +1,5 @@
 use super::MemoryStore;
+use super::journal::Made;
 use super::state::ConnectionId;
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
@@ -18,7 +19,7 @@ type Effect = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 struct Staged {
     records: Vec<Change>,
-    entries: Vec<(Entry, Timestamp)>,
+    entries: Vec<Made>,
     effects: Vec<Effect>,
 }
 
@@ -71,14 +72,14 @@ impl MemoryConnection {
         self.staged.records.iter().rev().find(|change| change.key == *key)
     }
 
-    pub(super) fn staged_entries(&self) -> &[(Entry, Timestamp)] {
+    pub(super) fn staged_entries(&self) -> &[Made] {
         &self.staged.entries
     }
 
     /// Stages a record that was decided on the sight of `before`.
-    pub(super) fn stage(&mut self, key: IdempotencyKey, before: Option<&Record>, record: Record) {
+    pub(super) fn stage(&mut self, key: IdempotencyKey, before: Option<Seen>, record: Record) {
         // What counts is the committed record that the first change in this transaction was based on.
-        let before = self.staged(&key).map_or_else(|| before.map(seen), |first| first.before);
+        let before = self.staged(&key).map_or(before, |first| first.before);
         self.staged.records.push(Change { key, before, record });
     }
 
@@ -95,15 +96,13 @@ impl MemoryConnection {
     }
 
     pub(super) fn roll_back_to(&mut self, mark: Mark) {
-        let undone: Vec<_> = self
-            .staged
-            .records
-            .drain(mark.records..)
-            .map(|change| change.key)
-            .collect();
+        let undone = self.staged.records.drain(mark.records..);
         self.staged.entries.truncate(mark.entries);
         self.staged.effects.truncate(mark.effects);
-        self.store.lock().free(&undone, self.id);
+        let mut state = self.store.lock();
+        for change in undone {
+            state.free(&change.key, self.id);
+        }
     }
 
     /// Commits, unless a record has changed since it was read.
@@ -113,12 +112,17 @@ impl MemoryConnection {
             entries,
             effects,
         } = std::mem::take(&mut self.staged);
-        let keys: Vec<_> = records.iter().map(|change| change.key.clone()).collect();
         let mut state = self.store.lock();
         let current = records
             .iter()
-            .all(|change| state.record(&change.key).as_ref().map(seen) == change.before);
-        if current && !effects.is_empty() {
+            .all(|change| state.record(&change.key).map(seen) == change.before);
+        if !current {
+            for change in &records {
+                state.free(&change.key, self.id);
+            }
+            return false;
+        }
+        if !effects.is_empty() {
             // Effects first: whoever sees the record must see the effect. Their keys are reserved.
             drop(state);
             for effect in effects {
@@ -126,10 +130,7 @@ impl MemoryConnection {
             }
             state = self.store.lock();
         }
-        if current {
-            state.commit(records, entries);
-        }
-        state.free(&keys, self.id);
-        current
+        state.commit(records, entries, self.id);
+        true
     }
 }

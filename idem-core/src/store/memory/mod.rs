@@ -1,6 +1,7 @@
 //! Records and ledger in this process, for tests and for services that need neither to outlive it.
 
 mod connection;
+mod journal;
 mod state;
 mod transaction;
 
@@ -22,6 +23,7 @@ use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
 use crate::record::Record;
 use crate::state::{Event, Illegal, Reply, Settlement, Status, transition};
+use connection::seen;
 use state::State;
 
 /// Keeps records and ledger in the memory of this process.
@@ -53,13 +55,13 @@ impl MemoryStore {
     /// How many effects the ledger holds as executed.
     #[must_use]
     pub fn executed(&self) -> usize {
-        self.lock().executed()
+        self.lock().ledger().executed()
     }
 
     /// The entries of the ledger in the order in which they were committed.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
-        self.lock().entries().cloned().collect()
+        self.lock().ledger().entries().cloned().collect()
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -84,13 +86,13 @@ impl Store for MemoryStore {
     async fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>) -> Result<View, Error> {
         let state = self.lock();
         Ok(View {
-            record: state.record(key),
-            ledger: state.ledger(key, place, &[]),
+            record: state.record(key).cloned(),
+            ledger: state.ledger().view(key, place, &[]),
             now: state.now(),
         })
     }
 
-    async fn claim(&self, claim: &StoreClaim, intended: &Entry) -> Result<Reply, Error> {
+    async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
         atomic::claim(self, claim, intended).await
     }
 
@@ -107,7 +109,7 @@ impl Store for MemoryStore {
     }
 
     async fn origin(&self, key: &IdempotencyKey) -> Result<Option<Entry>, Error> {
-        Ok(self.lock().origin(key, &[]))
+        Ok(self.lock().ledger().origin(key, &[]))
     }
 
     async fn open_claims(&self, older_than: Duration, limit: u32) -> Result<Vec<OpenClaim>, Error> {
@@ -139,22 +141,24 @@ impl TransactionalStore for MemoryStore {
         }
         let record = connection
             .staged_record(&claim.key)
-            .cloned()
-            .or_else(|| state.record(&claim.key));
-        let before = record.clone();
-        let ledger = state.ledger(&claim.key, claim.place.as_ref(), connection.staged_entries());
+            .or_else(|| state.record(&claim.key))
+            .cloned();
+        let before = record.as_ref().map(seen);
+        let ledger = state
+            .ledger()
+            .view(&claim.key, claim.place.as_ref(), connection.staged_entries());
         let (record, reply) =
             transition(record, &ledger, Event::Claim(claim.claim.clone()), state.now()).map_err(corrupt)?;
         match (&reply, record) {
             (Reply::Claimed { .. }, Some(mut record)) => {
-                record.expires_at = Some(record.created_at.after(claim.claim.retention));
+                record.expires_at = Some(record.created_at.after(claim.claim.kept()));
                 state.reserve(claim, connection.id());
-                connection.stage(claim.key.clone(), before.as_ref(), record);
+                connection.stage(claim.key.clone(), before, record);
             }
             // The end of a lease may have made it unknown.
             (Reply::OutcomeUnknown { .. }, Some(record)) => {
                 state.reserve(claim, connection.id());
-                connection.stage(claim.key.clone(), before.as_ref(), record);
+                connection.stage(claim.key.clone(), before, record);
             }
             _ => {}
         }
@@ -167,40 +171,41 @@ impl TransactionalStore for MemoryStore {
         completion: &Completion,
     ) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
-        let key = &completion.entry.key;
-        let of_this_claim = |record: &Record| {
-            (record.generation, record.attempt) == (completion.entry.generation, completion.entry.attempt)
-        };
-        let staged = connection.staged_record(key).cloned();
-        let Some(record) = staged.or_else(|| self.lock().record(key)).filter(of_this_claim) else {
+        let key = &completion.key;
+        let of_this_claim =
+            |record: &Record| (record.generation, record.attempt) == (completion.generation, completion.attempt);
+        let state = self.lock();
+        let record = connection.staged_record(key).or_else(|| state.record(key));
+        let Some(record) = record.filter(|record| of_this_claim(record)).cloned() else {
             return Ok(Completed::Stale);
         };
-        let now = self.lock().now();
+        let now = state.now();
         let event = Event::Complete {
             owner: completion.owner,
             outcome: completion.outcome.clone(),
             retention: completion.retention,
         };
-        let before = record.clone();
+        let (was, before) = (record.status, seen(&record));
         let (record, reply) = transition(Some(record), &Default::default(), event, now).map_err(corrupt)?;
         let (Reply::Done, Some(record)) = (reply, record) else {
             return Ok(Completed::Stale);
         };
-        if before.status == Status::Completed {
+        if was == Status::Completed {
             // Sent again, perhaps with another outcome: the first one stands, in record and ledger.
             return Ok(Completed::Done);
         }
-        connection.stage(key.clone(), Some(&before), record);
-        let entry = self.lock().settled(completion.entry.clone());
-        connection.append(entry, now);
+        connection.stage(key.clone(), Some(before), record);
+        if let Some(entry) = &completion.entry {
+            connection.append(state.ledger().settled(entry.clone()), now);
+        }
         Ok(Completed::Done)
     }
 
     async fn append_in(&self, transaction: &mut Self::Transaction<'_>, entry: &Entry) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
         let state = self.lock();
-        let entry = state.settled(entry.clone());
-        if !state.holds_like(&entry) {
+        let entry = state.ledger().settled(entry.clone());
+        if !state.ledger().holds_like(&entry) {
             connection.append(entry, state.now());
         }
         Ok(Completed::Done)
@@ -213,20 +218,20 @@ impl TransactionalStore for MemoryStore {
         event: &Settlement,
     ) -> Result<Reply, Error> {
         let connection = transaction.as_mut();
-        let staged = connection.staged_record(key).cloned();
         let (record, ledger, now) = {
             let state = self.lock();
+            let record = connection.staged_record(key).or_else(|| state.record(key));
             (
-                staged.or_else(|| state.record(key)),
-                state.ledger(key, event.place(), connection.staged_entries()),
+                record.cloned(),
+                state.ledger().view(key, event.place(), connection.staged_entries()),
                 state.now(),
             )
         };
-        let before = record.clone();
+        let before = record.as_ref().map(seen);
         let event = Event::Settle(event.clone());
         let (record, reply) = transition(record, &ledger, event, now).map_err(corrupt)?;
         if let (Reply::Done | Reply::OutcomeUnknown { .. }, Some(record)) = (&reply, record) {
-            connection.stage(key.clone(), before.as_ref(), record);
+            connection.stage(key.clone(), before, record);
         }
         Ok(reply)
     }
@@ -238,11 +243,11 @@ impl TransactionalStore for MemoryStore {
         place: Option<&PlaceDigest>,
     ) -> Result<View, Error> {
         let connection = transaction.as_mut();
-        let staged = connection.staged_record(key).cloned();
         let state = self.lock();
+        let record = connection.staged_record(key).or_else(|| state.record(key));
         Ok(View {
-            record: staged.or_else(|| state.record(key)),
-            ledger: state.ledger(key, place, connection.staged_entries()),
+            record: record.cloned(),
+            ledger: state.ledger().view(key, place, connection.staged_entries()),
             now: state.now(),
         })
     }
@@ -252,7 +257,7 @@ impl TransactionalStore for MemoryStore {
         transaction: &mut Self::Transaction<'_>,
         key: &IdempotencyKey,
     ) -> Result<Option<Entry>, Error> {
-        Ok(self.lock().origin(key, transaction.as_mut().staged_entries()))
+        Ok(self.lock().ledger().origin(key, transaction.as_mut().staged_entries()))
     }
 
     async fn commit(&self, transaction: Self::Transaction<'_>) -> Result<(), Error> {

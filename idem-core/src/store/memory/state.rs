@@ -2,12 +2,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::connection::Change;
+use super::journal::{Journal, Made, Place};
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
-use crate::ledger::{Entry, EntryKind, LedgerRef, LedgerView, Standing, alias_of};
 use crate::record::{Mode, Record};
 use crate::state::Status;
-use crate::store::{OpenClaim, PlaceDigest, StoreClaim};
+use crate::store::{OpenClaim, StoreClaim};
 
 /// Identifies the connection that holds a claim which is not committed yet.
 pub(super) type ConnectionId = u64;
@@ -16,12 +16,18 @@ pub(super) type ConnectionId = u64;
 #[derive(Default)]
 pub(super) struct State {
     records: HashMap<IdempotencyKey, Record>,
-    entries: Vec<(Entry, Timestamp)>,
-    claims: HashMap<IdempotencyKey, ConnectionId>,
-    places: HashMap<(String, PlaceDigest), (IdempotencyKey, ConnectionId)>,
+    ledger: Journal,
+    claims: HashMap<IdempotencyKey, Reserved>,
+    places: HashMap<Place, (IdempotencyKey, ConnectionId)>,
     connections: ConnectionId,
     #[cfg(any(test, feature = "testing"))]
     clock: crate::testing::Clock,
+}
+
+/// A claim that is not committed yet, and the places that go with it.
+struct Reserved {
+    connection: ConnectionId,
+    places: Vec<Place>,
 }
 
 impl State {
@@ -43,31 +49,12 @@ impl State {
         self.clock = clock;
     }
 
-    pub(super) fn record(&self, key: &IdempotencyKey) -> Option<Record> {
-        self.records.get(key).cloned()
+    pub(super) fn record(&self, key: &IdempotencyKey) -> Option<&Record> {
+        self.records.get(key)
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().map(|(entry, _)| entry)
-    }
-
-    pub(super) fn executed(&self) -> usize {
-        self.entries().filter(|entry| entry.kind == EntryKind::Executed).count()
-    }
-
-    /// The newest entry that an attempt of the key made, with the place that the key last took.
-    pub(super) fn origin(&self, key: &IdempotencyKey, staged: &[(Entry, Timestamp)]) -> Option<Entry> {
-        let made = |entry: &&Entry| {
-            let kinds = [EntryKind::Intended, EntryKind::Executed, EntryKind::Declined];
-            entry.key == *key && kinds.contains(&entry.kind)
-        };
-        let newest_first = || {
-            let all = staged.iter().rev().chain(self.entries.iter().rev());
-            all.map(|(entry, _)| entry).filter(made)
-        };
-        let newest = newest_first().next()?.clone();
-        let place = newest_first().find_map(|entry| entry.place);
-        Some(Entry { place, ..newest })
+    pub(super) fn ledger(&self) -> &Journal {
+        &self.ledger
     }
 
     pub(super) fn open_claims(&self, older_than: Duration, limit: u32) -> Vec<OpenClaim> {
@@ -109,129 +96,54 @@ impl State {
         u64::try_from(expired.len()).unwrap_or(u64::MAX)
     }
 
-    /// What the ledger says, with the entries that the asking connection has staged.
-    pub(super) fn ledger(
-        &self,
-        key: &IdempotencyKey,
-        place: Option<&PlaceDigest>,
-        staged: &[(Entry, Timestamp)],
-    ) -> LedgerView {
-        let all = || self.entries.iter().chain(staged);
-        let own = all()
-            .filter(|(entry, _)| entry.key == *key && entry.kind.stands())
-            .max_by_key(|(entry, _)| entry.generation)
-            .map(|(entry, at)| Standing {
-                kind: entry.kind,
-                fingerprint: entry.fingerprint.clone(),
-                entry: reference(entry, *at),
-                alias: entry.references.as_deref().and_then(alias_of),
-            });
-        // A place is held by the entry with as many predecessors as were freed.
-        let place = place.and_then(|place| {
-            let here = |entry: &&(Entry, Timestamp)| entry.0.key.tenant() == key.tenant();
-            let freed = all()
-                .filter(here)
-                .filter(|(entry, _)| entry.frees_place && entry.place.as_ref() == Some(place))
-                .count();
-            let takes = |(entry, _): &&(Entry, Timestamp)| takes(entry, place);
-            let (holder, at) = all().filter(here).filter(takes).nth(freed)?;
-            (holder.key != *key).then(|| reference(holder, *at))
-        });
-        LedgerView { own, place }
-    }
-
     /// Whether no other connection is about to commit this key or this place.
     pub(super) fn may_claim(&self, claim: &StoreClaim, connection: ConnectionId) -> bool {
-        let key_is_free = self.claims.get(&claim.key).is_none_or(|holder| *holder == connection);
+        let claimed = self.claims.get(&claim.key);
+        let key_is_free = claimed.is_none_or(|reserved| reserved.connection == connection);
         let place = place_of(claim).and_then(|place| self.places.get(&place));
         key_is_free && place.is_none_or(|(key, holder)| *holder == connection || *key == claim.key)
     }
 
     pub(super) fn reserve(&mut self, claim: &StoreClaim, connection: ConnectionId) {
-        self.claims.insert(claim.key.clone(), connection);
+        let reserved = self.claims.entry(claim.key.clone()).or_insert_with(|| Reserved {
+            connection,
+            places: Vec::new(),
+        });
         if let Some(place) = place_of(claim) {
+            reserved.places.push(place.clone());
             self.places.insert(place, (claim.key.clone(), connection));
         }
     }
 
-    /// Forgets the claims that `connection` has reserved on `keys`.
-    pub(super) fn free(&mut self, keys: &[IdempotencyKey], connection: ConnectionId) {
-        self.claims
-            .retain(|key, holder| *holder != connection || !keys.contains(key));
-        self.places
-            .retain(|_, (key, holder)| *holder != connection || !keys.contains(key));
-    }
-
-    pub(super) fn commit(&mut self, records: Vec<Change>, entries: Vec<(Entry, Timestamp)>) {
-        self.records
-            .extend(records.into_iter().map(|change| (change.key, change.record)));
-        for (entry, at) in entries {
-            if !self.holds_like(&entry) {
-                self.entries.push((entry, at));
+    /// Forgets the claim that `connection` has reserved on `key`, if it has.
+    pub(super) fn free(&mut self, key: &IdempotencyKey, connection: ConnectionId) {
+        if self
+            .claims
+            .get(key)
+            .is_none_or(|reserved| reserved.connection != connection)
+        {
+            return;
+        }
+        for place in self.claims.remove(key).into_iter().flat_map(|reserved| reserved.places) {
+            // Another key of the same connection may have reserved it since.
+            if self.places.get(&place).is_some_and(|(holder, _)| holder == key) {
+                self.places.remove(&place);
             }
         }
     }
 
-    /// The entry as it is kept: one that would take a place while its key holds one takes none, and one that frees
-    /// names the place that its key holds.
-    pub(super) fn settled(&self, mut entry: Entry) -> Entry {
-        let held = self.place_of_key(&entry.key);
-        if entry.frees_place {
-            entry.place = held;
-            entry.frees_place = held.is_some();
-        } else if entry.kind != EntryKind::Refused && held.is_some() {
-            entry.place = None;
+    /// Commits what `connection` has staged, and forgets what it had reserved.
+    pub(super) fn commit(&mut self, records: Vec<Change>, entries: Vec<Made>, connection: ConnectionId) {
+        for Change { key, record, .. } in records {
+            self.free(&key, connection);
+            self.records.insert(key, record);
         }
-        entry
-    }
-
-    fn place_of_key(&self, key: &IdempotencyKey) -> Option<PlaceDigest> {
-        let own = self.entries().filter(|entry| entry.key == *key);
-        own.filter_map(|entry| entry.place)
-            .find(|place| self.holder(key, place) == Some(key))
-    }
-
-    /// Who holds a place in the tenant of `key`.
-    fn holder(&self, key: &IdempotencyKey, place: &PlaceDigest) -> Option<&IdempotencyKey> {
-        let here = |entry: &&Entry| entry.key.tenant() == key.tenant();
-        let freed = self
-            .entries()
-            .filter(here)
-            .filter(|entry| entry.frees_place && entry.place == Some(*place));
-        let freed = freed.count();
-        self.entries()
-            .filter(here)
-            .filter(|entry| takes(entry, place))
-            .nth(freed)
-            .map(|entry| &entry.key)
-    }
-
-    /// Whether an entry with the same unique columns is there.
-    pub(super) fn holds_like(&self, entry: &Entry) -> bool {
-        let like = |other: &Entry| {
-            (&other.key, other.generation, other.kind) == (&entry.key, entry.generation, entry.kind)
-                && other.slot() == entry.slot()
-        };
-        self.entries().any(like)
+        for (entry, at) in entries {
+            self.ledger.append(entry, at);
+        }
     }
 }
 
-/// Whether an entry takes a place: a refusal names the place it asked for, and what frees one the place it frees.
-fn takes(entry: &Entry, place: &PlaceDigest) -> bool {
-    entry.place.as_ref() == Some(place) && entry.kind != EntryKind::Refused && !entry.frees_place
-}
-
-fn place_of(claim: &StoreClaim) -> Option<(String, PlaceDigest)> {
-    Some((claim.key.tenant().as_str().to_owned(), claim.place?))
-}
-
-fn reference(entry: &Entry, recorded_at: Timestamp) -> LedgerRef {
-    LedgerRef {
-        key: entry.key.as_str().to_owned(),
-        generation: entry.generation,
-        action: entry.action.clone(),
-        step_id: entry.step_id.clone(),
-        run_id: entry.run_id.clone(),
-        recorded_at,
-    }
+fn place_of(claim: &StoreClaim) -> Option<Place> {
+    Some((claim.key.tenant().clone(), claim.place?))
 }

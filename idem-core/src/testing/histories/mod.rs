@@ -206,9 +206,12 @@ impl<'a, S: Store> History<'a, S> {
     async fn take(&mut self, step: &Step) -> Answer {
         let store = self.store;
         match step {
-            Step::Claim { claim, intended } => {
-                Answer::Reply(store.claim(claim, intended).await.expect("a claim is answered"))
-            }
+            Step::Claim { claim, intended } => Answer::Reply(
+                store
+                    .claim(claim, intended.as_ref())
+                    .await
+                    .expect("a claim is answered"),
+            ),
             Step::Transact { claim, completion } => {
                 let transact = self.abilities.transact.expect("only then is the step drawn");
                 Answer::Transacted(transact(store, claim, completion.as_ref()).await)
@@ -312,8 +315,7 @@ async fn transact<S: TransactionalStore>(store: &S, claim: &StoreClaim, completi
 
 fn completion_in(completion: &Completion, generation: u32, attempt: u32) -> Completion {
     let mut completion = completion.clone();
-    completion.entry.generation = generation;
-    completion.entry.attempt = attempt;
+    super::parts::at(&mut completion, generation, attempt);
     completion
 }
 

@@ -35,7 +35,7 @@ impl Model {
 
     pub(super) fn take(&mut self, step: &Step) -> Answer {
         match step {
-            Step::Claim { claim, intended } => Answer::Reply(self.claim(claim, intended)),
+            Step::Claim { claim, intended } => Answer::Reply(self.claim(claim, intended.as_ref())),
             Step::Transact { claim, completion } => Answer::Transacted(self.transact(claim, completion.as_ref())),
             Step::Complete(completion) => Answer::Completed(self.complete(completion)),
             Step::Settle { key, event, entries } => Answer::Reply(self.settle(key, event, entries)),
@@ -51,7 +51,7 @@ impl Model {
         }
     }
 
-    fn claim(&mut self, claim: &StoreClaim, intended: &Entry) -> Reply {
+    fn claim(&mut self, claim: &StoreClaim, intended: Option<&Entry>) -> Reply {
         let (record, reply) = self.decide(&claim.key, claim.place.as_ref(), Event::Claim(claim.claim.clone()));
         let (generation, attempt, kind) = match reply {
             Reply::Claimed {
@@ -65,13 +65,15 @@ impl Model {
             return Reply::Aliased(claim.alias.as_ref().expect("it was refused").key.clone());
         }
         self.put(&claim.key, record);
-        self.append(Entry {
-            generation,
-            attempt,
-            kind,
-            place: claim.place.filter(|_| won),
-            ..intended.clone()
-        });
+        if let Some(intended) = intended {
+            self.append(Entry {
+                generation,
+                attempt,
+                kind,
+                place: claim.place.filter(|_| won),
+                ..intended.clone()
+            });
+        }
         if won {
             self.claimed.push((claim.clone(), generation, attempt));
         }
@@ -119,7 +121,7 @@ impl Model {
                 let complete = Event::Complete {
                     owner: alias.claim.owner,
                     outcome: Outcome::alias(&claim.key),
-                    retention: alias.claim.retention,
+                    retention: alias.claim.kept(),
                 };
                 let (record, _) =
                     transition(record, &LedgerView::default(), complete, self.now).expect("it was claimed");
@@ -136,7 +138,7 @@ impl Model {
     }
 
     fn complete(&mut self, completion: &Completion) -> Completed {
-        let key = &completion.entry.key;
+        let key = &completion.key;
         let before = self.records.get(key).map(|record| record.status);
         let event = Event::Complete {
             owner: completion.owner,
@@ -148,8 +150,10 @@ impl Model {
             return Completed::Stale;
         }
         self.put(key, record);
-        if before != Some(Status::Completed) {
-            self.append(completion.entry.clone());
+        if let Some(entry) = &completion.entry
+            && before != Some(Status::Completed)
+        {
+            self.append(entry.clone());
         }
         Completed::Done
     }

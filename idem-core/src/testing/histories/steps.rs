@@ -8,16 +8,16 @@ use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
 use crate::ledger::{Entry, EntryKind, Reason, alias_for};
 use crate::record::{Outcome, OutcomeKind, OwnerToken, Recovery};
-use crate::state::{AttemptId, Claim, Settlement};
+use crate::state::{AttemptId, Claim, Settlement, Tombstone};
 use crate::store::{Alias, Completion, StoreClaim};
 use crate::testing::Intent;
-use crate::testing::parts::{Parts, parts};
+use crate::testing::parts::{Parts, at, parts};
 
 /// One event.
 #[derive(Clone)]
 pub(super) enum Step {
     /// A claim with a lease.
-    Claim { claim: StoreClaim, intended: Entry },
+    Claim { claim: StoreClaim, intended: Option<Entry> },
     /// A claim in a transaction, and its outcome; without one the transaction is rolled back.
     Transact {
         claim: StoreClaim,
@@ -96,14 +96,15 @@ impl Cast {
 
     fn claim(&mut self) -> Step {
         let Parts { mut claim, completion } = self.request();
+        let with_ledger = self.has_ledger(&claim);
         claim.claim.lease = Some((self.length(), self.recovery()));
         claim.alias = self.alias(&claim);
-        let intended = Entry {
+        let intended = completion.entry.filter(|_| with_ledger).map(|entry| Entry {
             kind: EntryKind::Intended,
             outcome_digest: None,
             place: claim.place,
-            ..completion.entry
-        };
+            ..entry
+        });
         Step::Claim { claim, intended }
     }
 
@@ -114,11 +115,17 @@ impl Cast {
         } = self.request();
         claim.alias = self.alias(&claim);
         completion.owner = claim.claim.owner;
-        completion.retention = claim.claim.retention;
-        completion.entry.place = claim.place;
+        completion.retention = claim.claim.kept();
+        completion.entry = completion.entry.filter(|_| self.has_ledger(&claim));
+        if let Some(entry) = &mut completion.entry {
+            entry.place = claim.place;
+        }
         let completion = match self.random.below(4) {
             0 => None,
-            1 => Some(declined(completion)),
+            1 => Some(Completion {
+                retention: claim.claim.retention,
+                ..declined(completion)
+            }),
             _ => Some(completion),
         };
         Step::Transact { claim, completion }
@@ -129,13 +136,16 @@ impl Cast {
         let (claim, generation, attempt) = self.owner(model)?;
         let mut completion = self.parts_of(&claim).completion;
         completion.owner = claim.claim.owner;
-        completion.retention = self.length();
-        completion.entry.generation = generation;
-        completion.entry.attempt = attempt;
-        completion.entry.fingerprint = claim.claim.fingerprint.clone();
-        if self.random.below(4) == 0 {
+        completion.retention = self.length().max(claim.claim.kept());
+        at(&mut completion, generation, attempt);
+        let is_declined = self.random.below(4) == 0;
+        if is_declined {
             completion = declined(completion);
-            completion.entry.frees_place = true;
+        }
+        completion.entry = completion.entry.filter(|_| self.has_ledger(&claim));
+        if let Some(entry) = &mut completion.entry {
+            entry.fingerprint = claim.claim.fingerprint.clone();
+            entry.frees_place = is_declined;
         }
         Some(Step::Complete(completion))
     }
@@ -149,7 +159,7 @@ impl Cast {
             attempt,
             outcome_digest: None,
             fingerprint: claim.claim.fingerprint.clone(),
-            ..self.parts_of(&claim).completion.entry
+            ..self.parts_of(&claim).entry()
         };
         let (event, entries) = match self.random.below(3) {
             0 => {
@@ -287,6 +297,13 @@ impl Cast {
             _ => own,
         };
         parts.claim.claim.retention = self.length();
+        if self.random.below(3) == 0 {
+            parts.claim.claim.tombstone = Some(Tombstone {
+                lasts: self.length(),
+                key: parts.claim.key.clone(),
+                action: "kit.act".to_owned(),
+            });
+        }
         parts.claim.claim.step_id = Some(format!("step {}", self.random.below(3)));
         parts
     }
@@ -304,7 +321,7 @@ impl Cast {
         let entry = Entry {
             kind: EntryKind::Aliased,
             references: alias_for(&claim.key),
-            ..completion.entry
+            ..completion.entry?
         };
         let claim = Claim {
             retention: self.length(),
@@ -315,6 +332,11 @@ impl Cast {
             claim,
             entry,
         }))
+    }
+
+    /// Whether a step on a claim is one of a call with ledger. What has a place is.
+    fn has_ledger(&mut self, claim: &StoreClaim) -> bool {
+        claim.place.is_some() || self.random.below(4) > 0
     }
 
     fn owner(&mut self, model: &Model) -> Option<(StoreClaim, u32, u32)> {
@@ -345,7 +367,7 @@ impl Cast {
     }
 
     fn by_hand(&self, index: usize, model: &Model, kind: EntryKind) -> Entry {
-        let entry = parts(&self.intents[index]).completion.entry;
+        let entry = parts(&self.intents[index]).entry();
         let fingerprint = model.fingerprint(&self.keys[index]).unwrap_or(entry.fingerprint);
         Entry {
             kind,
@@ -372,9 +394,11 @@ impl Cast {
 
 fn declined(mut completion: Completion) -> Completion {
     completion.outcome = Outcome::encode(OutcomeKind::Declined, &"no").expect("a text");
-    completion.entry.kind = EntryKind::Declined;
-    completion.entry.outcome_digest = completion.outcome.digest();
-    completion.entry.place = None;
+    if let Some(entry) = &mut completion.entry {
+        entry.kind = EntryKind::Declined;
+        entry.outcome_digest = completion.outcome.digest();
+        entry.place = None;
+    }
     completion
 }
 
@@ -419,20 +443,22 @@ impl fmt::Display for Step {
                 let alias = alias.as_ref().map(|alias| alias.key.short());
                 write!(
                     out,
-                    " of {} for {:.4?} by {:02x}, lease {:?}, retention {:?}, place {place:?}, alias {alias:?}",
+                    " of {} for {:.4?} by {:02x}, lease {:?}, retention {:?}, tombstone {:?}, place {place:?}, alias {alias:?}",
                     key.short(),
                     claim.fingerprint,
                     claim.owner.as_bytes()[0],
                     claim.lease,
-                    claim.retention
+                    claim.retention,
+                    claim.tombstone.as_ref().map(|tombstone| tombstone.lasts)
                 )
             }
             Self::Complete(completion) => write!(
                 out,
-                " of {} by {:02x}, {:?}, retention {:?}",
-                completion.entry.key.short(),
+                " of {} by {:02x}, {:?}, entry {:?}, retention {:?}",
+                completion.key.short(),
                 completion.owner.as_bytes()[0],
-                completion.entry.kind,
+                completion.outcome.kind(),
+                completion.entry.as_ref().map(|entry| entry.kind),
                 completion.retention
             ),
             Self::Settle { key, event, .. } => write!(out, " of {}, {event:?}", key.short()),

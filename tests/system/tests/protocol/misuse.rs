@@ -60,6 +60,21 @@ on_both_databases! {
         }
     }
 
+    async fn without_ledger_an_effect_that_ends_its_transaction_is_misuse() {
+        let world = World::new().await;
+        for sql in endings(IS_POSTGRES) {
+            let refund = Refund::new(sql, 10);
+            let error = world.idem.call(&refund).without_ledger().transaction(async |tx: &mut Connection| {
+                put(tx, sql).await?;
+                let _ = send(tx, sql).await;
+                Ok(receipt(sql))
+            });
+            assert_misuse(sql, &error.await.unwrap_err());
+            world.assert_connection_is_clean().await;
+            world.assert_next_call_tells_the_truth(&refund).await;
+        }
+    }
+
     async fn an_effect_that_ends_its_transaction_and_fails_is_misuse() {
         let world = World::new().await;
         for sql in endings(IS_POSTGRES) {

@@ -119,6 +119,7 @@ impl Protocol {
             owner: bridge::token(attempt.token),
             lease,
             retention: duration(self.setup.retention),
+            tombstone: None,
             step_id: None,
             run_id: None,
         })

@@ -1,5 +1,7 @@
 //! Names are sentences of the contract.
 
+mod tombstone;
+
 use std::time::Duration;
 
 use super::*;
@@ -30,6 +32,7 @@ fn claim(owner_number: u8, print: u8) -> Claim {
         owner: owner(owner_number),
         lease: None,
         retention: HOUR,
+        tombstone: None,
         step_id: None,
         run_id: None,
     }

@@ -1,0 +1,242 @@
+//! Stores that do not answer, and records that have expired.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::Request;
+use http::StatusCode;
+use idem::tower::{Profile, Tx};
+use idem::{CallConcluded, Conclusion, Idem, Observer, PgStore, Settings};
+use idem_system_tests::wire::At;
+use sqlx::postgres::PgPoolOptions;
+
+use crate::stage::*;
+
+/// What an observer was told.
+#[derive(Clone, Debug, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Told {
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn settings(&self) -> Settings {
+        Settings::default().observer(Arc::new(self.clone()))
+    }
+}
+
+impl Observer for Told {
+    fn concluded(&self, call: &CallConcluded<'_>) {
+        if !matches!(call.conclusion, Conclusion::Executed | Conclusion::Replayed) {
+            self.0.lock().unwrap().push(call.conclusion.as_str().to_owned());
+        }
+    }
+
+    fn failed_open(&self, action: &str) {
+        self.0.lock().unwrap().push(format!("failed open {action}"));
+    }
+
+    fn unused_transaction(&self, action: &str) {
+        self.0.lock().unwrap().push(format!("unused {action}"));
+    }
+}
+
+/// A store whose server cannot be reached.
+fn unreachable() -> PgStore {
+    let pool = PgPoolOptions::new()
+        .acquire_timeout(Duration::from_millis(300))
+        .connect_lazy("postgres://nobody@127.0.0.1:1/none")
+        .unwrap();
+    PgStore::new(pool)
+}
+
+#[tokio::test]
+async fn h109_b30_without_its_store_nothing_runs() {
+    let services = [
+        Service::start(&leased(unreachable(), RERUN).build().unwrap(), created).await,
+        Service::start(&transactional(unreachable()).build().unwrap(), created).await,
+        Service::start(
+            &leased(unreachable(), RERUN)
+                .store_timeout(Duration::from_millis(50))
+                .build()
+                .unwrap(),
+            created,
+        )
+        .await,
+    ];
+    for service in services {
+        let reply = service.post("/x").key("k").json("{}").send().await;
+        let problem = reply.problem("store-unavailable", 503);
+        assert!(reply.headers.contains_key("retry-after") && problem["retryable"] == true);
+        assert_eq!(service.runs.get(), 0);
+        // A request without protection is not held up.
+        service.ask(http::Method::GET, "/x").send().await.is(201);
+    }
+}
+
+#[tokio::test]
+async fn h110_b30_fail_open_is_asked_for_marked_and_told() {
+    let told = Told::default();
+    let front = Idem::with_settings(unreachable(), told.settings()).unwrap();
+    let layer = leased(front, RERUN).fail_open().build().unwrap();
+    let service = Service::start(&layer, created).await;
+    for run in 1..=2 {
+        let reply = service.post("/x").key("k").json("{}").send().await;
+        assert_eq!(reply.is(201).fresh().text(), format!("run {run}"));
+        assert_eq!(reply.header("idempotency-failed-open"), Some("true"));
+    }
+    let opened = told
+        .all()
+        .iter()
+        .filter(|told| *told == "failed open POST /{*rest}")
+        .count();
+    assert_eq!(opened, 2, "{:?}", told.all());
+    // What is wrong with the request is refused as ever.
+    service
+        .post("/x")
+        .key("a,b")
+        .json("{}")
+        .send()
+        .await
+        .problem("key-invalid", 400);
+}
+
+#[tokio::test]
+async fn h103_b30_a_success_that_cannot_be_recorded_is_a_success_all_the_same() {
+    let stage = SqliteStage::fresh().await;
+    let told = Told::default();
+    let lease = Duration::from_secs(5);
+    let front = Idem::with_settings(stage.store(), told.settings().lease(lease)).unwrap();
+    let layer = leased(front, RERUN).build().unwrap();
+    let pool = stage.store().pool().clone();
+    let service = Service::start(&layer, move |run, _: Request| {
+        let pool = pool.clone();
+        async move {
+            if run == 1 {
+                // From here on the store takes no completion.
+                let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON idem_record WHEN NEW.status = 1
+                    BEGIN SELECT RAISE(ABORT, 'out of order'); END";
+                sqlx::query(refuse).execute(&pool).await.unwrap();
+            }
+            (StatusCode::CREATED, format!("run {run}"))
+        }
+    })
+    .await;
+    let ask = || service.post("/x").key("k").json("{}");
+    let first = ask().send().await;
+    assert_eq!(
+        first.is(201).fresh().text(),
+        "run 1",
+        "it goes out while its record is still tried"
+    );
+    ask().send().await.problem("in-flight", 409);
+    layer.drain(Duration::from_secs(30)).await;
+    assert!(told.all().contains(&"unknown".to_owned()), "{:?}", told.all());
+    sqlx::query("DROP TRIGGER refuse")
+        .execute(stage.store().pool())
+        .await
+        .unwrap();
+    stage.pass(Duration::from_secs(60)).await;
+    // After the lease the recovery decides: the downstream knows the key.
+    assert_eq!(ask().send().await.is(201).fresh().text(), "run 2");
+    ask().send().await.is(201).replayed();
+}
+
+#[tokio::test]
+async fn h102_a_commit_whose_answer_is_lost_is_decided_by_the_next_attempt() {
+    for committed in [true, false] {
+        let stage = PostgresStage::fresh().await;
+        let wire = stage.database().wire();
+        let wire = Arc::new(wire);
+        let store = PgStore::new(wire.pool(2).await).open().await.unwrap();
+        let layer = transactional(store).build().unwrap();
+        let armed = wire.clone();
+        let service = Service::start(&layer, move |run, mut request: Request| {
+            let armed = armed.clone();
+            async move {
+                let mut tx = Tx::<PgStore>::take(request.extensions_mut()).unwrap();
+                PostgresStage::insert(tx.connection()).await.unwrap();
+                if run == 1 {
+                    armed.cut(if committed {
+                        At::after("COMMIT")
+                    } else {
+                        At::before("COMMIT")
+                    });
+                }
+                (StatusCode::CREATED, format!("run {run}"))
+            }
+        })
+        .await;
+        let undecided = service.post("/x").key("k").json("{}").send().await;
+        undecided.problem("store-unavailable", 503);
+        assert!(undecided.headers.contains_key("retry-after"));
+        let reply = service.post("/x").key("k").json("{}").send().await;
+        match committed {
+            true => assert_eq!(reply.is(201).replayed().text(), "run 1"),
+            false => assert_eq!(reply.is(201).fresh().text(), "run 2"),
+        }
+        assert_eq!(stage.rows().await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_does_not_take_its_transaction_is_recorded_and_told() {
+    let stage = SqliteStage::fresh().await;
+    let told = Told::default();
+    let front = Idem::with_settings(stage.store(), told.settings()).unwrap();
+    let service = Service::start(&transactional(front).build().unwrap(), created).await;
+    service.post("/x").key("k").json("{}").send().await.is(201).fresh();
+    service.post("/x").key("k").json("{}").send().await.is(201).replayed();
+    assert_eq!(told.all(), ["unused POST /{*rest}"]);
+}
+
+#[tokio::test]
+async fn h104_h106_h107_an_expired_key_by_profile() {
+    for_both_databases!(|stage| {
+        let ietf = leased(stage.store(), RERUN).build().unwrap();
+        let stripe = leased(stage.store(), RERUN).profile(Profile::StripeV1).build().unwrap();
+        let tombstones = stripe.to_builder().tombstones(10 * DAY).build().unwrap();
+        let services = [
+            Service::start(&ietf, created).await,
+            Service::start(&stripe, created).await,
+            Service::start(&tombstones, created).await,
+        ];
+        let ask = |index: usize| services[index].post("/x").key(&format!("k{index}")).json("{}");
+        let second = Duration::from_secs(1);
+        for index in 0..3 {
+            ask(index).send().await.is(201).fresh();
+        }
+        stage.pass(DAY - 10 * second).await;
+        for index in 0..3 {
+            ask(index).send().await.is(201).replayed();
+        }
+        stage.pass(DAY + second).await;
+        ask(0).send().await.is(201).replayed();
+        assert_eq!(ask(1).send().await.is(201).fresh().text(), "run 2", "a new execution");
+        ask(1).send().await.is(201).replayed();
+        // H106: a tombstone; another body is still told apart.
+        let expired = ask(2).send().await;
+        assert_eq!(expired.is(422).fresh().value()["error"]["code"], "key_expired");
+        let other = ask(2).json("[]").send().await;
+        assert_eq!(other.is(400).value()["error"]["type"], "idempotency_error");
+        stage.pass(11 * DAY + second).await;
+        ask(2).send().await.is(201).fresh();
+        stage.pass(90 * DAY - 10 * second).await;
+        ask(0).send().await.is(201).replayed();
+        stage.pass(90 * DAY + second).await;
+        ask(0).send().await.problem("key-expired", 422);
+        // Sweeping changes nothing: the ledger knows.
+        assert!(ietf.idem().purge_expired(100).await.unwrap() > 0);
+        ask(0).send().await.problem("key-expired", 422);
+        ask(0).json("[]").send().await.problem("key-reused", 422);
+        assert_eq!(services[0].runs.get(), 1);
+        // H107, H108: without a ledger, swept or not, it is absent; what is in flight is never swept.
+        ask(1).send().await.is(201).fresh();
+        assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 0, "a day has not passed");
+        stage.pass(92 * DAY).await;
+        assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 1);
+        assert_eq!(ietf.idem().purge_expired(100).await.unwrap(), 0);
+        assert_eq!(stage.entries("executed").await, 1, "the profile keeps no ledger");
+    });
+}
