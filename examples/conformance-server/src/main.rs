@@ -45,7 +45,9 @@ async fn run(options: Options) -> Result<(), Fatal> {
         Some("memory") => by_mode(&options, Memory::open().await?).await,
         Some("sqlite") => by_mode(&options, Sqlite::open(&url).await?).await,
         Some("postgres" | "postgresql") => by_mode(&options, Postgres::open(&url).await?).await,
-        _ => Err("--database takes `memory`, `sqlite://file.sqlite?mode=rwc`, `sqlite::memory:` or `postgres://..`".into()),
+        _ => Err(
+            "--database takes `memory`, `sqlite://file.sqlite?mode=rwc`, `sqlite::memory:` or `postgres://..`".into(),
+        ),
     }
 }
 

@@ -17,7 +17,9 @@ impl Postgres {
         let store = PgStore::connect(url).await?;
         // `IF NOT EXISTS` does not keep two servers that start at once from creating the same table: one after the other.
         let mut lock = store.pool().begin().await?;
-        sqlx::query("SELECT pg_advisory_xact_lock(7300601)").execute(&mut *lock).await?;
+        sqlx::query("SELECT pg_advisory_xact_lock(7300601)")
+            .execute(&mut *lock)
+            .await?;
         let store = store.with_test_clock().await?;
         sqlx::raw_sql(
             "CREATE TABLE IF NOT EXISTS orders (

@@ -26,11 +26,7 @@ async fn change<D: Database>(app: &App<D>, tx: MaybeTx<D>, change: Change) -> Re
     }
 }
 
-pub async fn create<D: Database>(
-    State(app): State<App<D>>,
-    tx: MaybeTx<D>,
-    body: Bytes,
-) -> Result<Response, Refusal> {
+pub async fn create<D: Database>(State(app): State<App<D>>, tx: MaybeTx<D>, body: Bytes) -> Result<Response, Refusal> {
     let seen = read(&body)?;
     let Some(order) = change(&app, tx, Change::Insert(seen.to_owned())).await? else {
         return Err(Refusal::NotFound);

@@ -18,10 +18,7 @@ pub async fn count<D: Database>(State(app): State<App<D>>) -> Result<Response, R
     Ok(json(StatusCode::OK, &json!({"count": count})))
 }
 
-pub async fn order<D: Database>(
-    State(app): State<App<D>>,
-    Numbered(id): Numbered<i64>,
-) -> Result<Response, Refusal> {
+pub async fn order<D: Database>(State(app): State<App<D>>, Numbered(id): Numbered<i64>) -> Result<Response, Refusal> {
     let order = app.database.order(id).await?;
     order.as_ref().map(shown).ok_or(Refusal::NotFound)
 }

@@ -12,9 +12,17 @@ fn acp(case: impl Fn(&Server) + Sync) {
 #[track_caller]
 fn is_error(response: Response, code: &str, status: u16) -> Response {
     let response = response.is_first(status);
-    assert_eq!(response.header("content-type"), Some("application/json"), "{response:?}");
+    assert_eq!(
+        response.header("content-type"),
+        Some("application/json"),
+        "{response:?}"
+    );
     let body = response.json();
-    assert_eq!((&body["type"], &body["code"]), (&"invalid_request".into(), &code.into()), "{body}");
+    assert_eq!(
+        (&body["type"], &body["code"]),
+        (&"invalid_request".into(), &code.into()),
+        "{body}"
+    );
     assert!(body["message"].as_str().is_some_and(|text| !text.is_empty()), "{body}");
     response
 }
@@ -110,7 +118,11 @@ fn a8_255_characters_are_a_key_and_256_are_not() {
 fn a10_an_extension_counts() {
     acp(|server| {
         let key = new_key();
-        let of = |extension: &str| post("/orders").json(&format!("{{\"amount\":1,\"x\":{extension}}}")).key(&key);
+        let of = |extension: &str| {
+            post("/orders")
+                .json(&format!("{{\"amount\":1,\"x\":{extension}}}"))
+                .key(&key)
+        };
         server.send(&of("{\"gift\":true}")).is_first(201);
         is_error(server.send(&of("{\"gift\":false}")), "idempotency_conflict", 422);
     });

@@ -52,7 +52,9 @@ fn at_once(servers: &[Server], request: &Request, times: usize) -> Vec<Response>
         let sent: Vec<_> = (0..times)
             .map(|n| scope.spawn(move || servers[n % servers.len()].send(request)))
             .collect();
-        sent.into_iter().map(|response| response.join().expect("a response")).collect()
+        sent.into_iter()
+            .map(|response| response.join().expect("a response"))
+            .collect()
     })
 }
 
@@ -96,7 +98,10 @@ fn h78_two_processes_that_start_at_once_share_a_new_database() {
     in_settings(SHARED, |place| {
         let servers: Vec<_> = thread::scope(|scope| {
             let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| place.start(&[]))).collect();
-            starting.into_iter().map(|server| server.join().expect("a server")).collect()
+            starting
+                .into_iter()
+                .map(|server| server.join().expect("a server"))
+                .collect()
         });
         let request = post("/orders").key(new_key());
         let first = servers[0].send(&request).is_first(201);
@@ -115,7 +120,10 @@ fn h79_wait_gets_the_response_when_it_is_there() {
 fn h79_wait_also_for_another_process() {
     // A duplicate on SQLite waits for the file in transactional mode, and for the record in leased mode.
     in_settings(SHARED, |place: &Place| {
-        let servers = [place.start(&["--wait-ms", "20000"]), place.start(&["--wait-ms", "20000"])];
+        let servers = [
+            place.start(&["--wait-ms", "20000"]),
+            place.start(&["--wait-ms", "20000"]),
+        ];
         waits(&servers[0], &servers[1]);
     });
 }
@@ -152,7 +160,10 @@ fn h80_a_wait_that_ends_is_409() {
             let began = Instant::now();
             server.send(&request).is_problem("in-flight", 409).retry_after();
             let waited = began.elapsed();
-            assert!((Duration::from_millis(280)..Duration::from_secs(2)).contains(&waited), "{waited:?}");
+            assert!(
+                (Duration::from_millis(280)..Duration::from_secs(2)).contains(&waited),
+                "{waited:?}"
+            );
         });
         assert_eq!(server.runs(&key), 1);
     });

@@ -3,7 +3,8 @@
 use std::thread;
 
 use crate::support::{
-    LEASED_IN_FILES, Request, SHARED, Server, TRANSACTIONAL_IN_FILES, eventually, everywhere, in_settings, new_key, post,
+    LEASED_IN_FILES, Request, SHARED, Server, TRANSACTIONAL_IN_FILES, eventually, everywhere, in_settings, new_key,
+    post,
 };
 
 /// Kills `owner` while it serves the request.
@@ -122,7 +123,11 @@ fn h87_a_client_that_goes_away_does_not_stop_the_work() {
         drop(stream);
         eventually("the work is recorded", || server.send(&request).status != 409);
         let again = server.send(&request);
-        assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")), "{again:?}");
+        assert_eq!(
+            (again.status, again.header("idempotent-replayed")),
+            (201, Some("true")),
+            "{again:?}"
+        );
         assert_eq!((server.runs(&key), server.orders()), (1, 1));
     });
 }
@@ -139,7 +144,11 @@ fn h99_killed_before_the_commit_nothing_remains() {
         let other = post("/orders").key(&key);
         eventually("the key is free", || server.send(&other).status != 409);
         let again = server.send(&other);
-        assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")), "{again:?}");
+        assert_eq!(
+            (again.status, again.header("idempotent-replayed")),
+            (201, Some("true")),
+            "{again:?}"
+        );
         assert_eq!((server.runs(&key), server.orders()), (1, 1));
     });
 }

@@ -55,7 +55,9 @@ fn h106_tombstones_remember_without_a_ledger() {
 
 #[test]
 fn h107_without_a_ledger_an_expired_key_is_a_new_one() {
-    everywhere(&["--without-ledger", "--retention-s", "86400"], |server| kept_for(server, DAY, None));
+    everywhere(&["--without-ledger", "--retention-s", "86400"], |server| {
+        kept_for(server, DAY, None)
+    });
 }
 
 #[test]
@@ -64,7 +66,9 @@ fn h107_it_may_be_a_key_of_another_request() {
         let key = new_key();
         server.send(&post("/orders").key(&key)).is_first(201);
         server.advance(DAY);
-        server.send(&post("/orders").json("{\"amount\":2}").key(&key)).is_first(201);
+        server
+            .send(&post("/orders").json("{\"amount\":2}").key(&key))
+            .is_first(201);
     });
 }
 

@@ -32,13 +32,24 @@ fn h03_strict_takes_no_bare_key() {
 
 #[test]
 fn h05_a_backslash_before_anything_else_is_400() {
-    in_memory(&[], |server| refuses(server, &[b"\"foo\\,\"", b"\"foo\\", b"\"foo", b"\"\\a\""]));
+    in_memory(&[], |server| {
+        refuses(server, &[b"\"foo\\,\"", b"\"foo\\", b"\"foo", b"\"\\a\""])
+    });
 }
 
 #[test]
 fn h08_bytes_beyond_ascii_are_400() {
     in_memory(&[], |server| {
-        refuses(server, &["\"füü\"".as_bytes(), "füü".as_bytes(), b"\"\x80\"", b"\xff", b"\"a\xe9\""]);
+        refuses(
+            server,
+            &[
+                "\"füü\"".as_bytes(),
+                "füü".as_bytes(),
+                b"\"\x80\"",
+                b"\xff",
+                b"\"a\xe9\"",
+            ],
+        );
     });
 }
 
@@ -60,7 +71,9 @@ fn h11_an_empty_string_is_400() {
 
 #[test]
 fn h12_spaces_alone_are_400() {
-    in_memory(&[], |server| refuses(server, &[b"\"   \"", b"\"a b\"", b"\" a\"", b"\"a \""]));
+    in_memory(&[], |server| {
+        refuses(server, &[b"\"   \"", b"\"a b\"", b"\" a\"", b"\"a \""])
+    });
 }
 
 #[test]
@@ -79,7 +92,9 @@ fn h14_two_lines_are_400_equal_or_not() {
 
 #[test]
 fn h16_a_bare_comma_is_400() {
-    in_memory(&[], |server| refuses(server, &[b"a,b", b"a, b", b"\"a\", \"b\"", b"\"a\",\"a\""]));
+    in_memory(&[], |server| {
+        refuses(server, &[b"a,b", b"a, b", b"\"a\", \"b\"", b"\"a\",\"a\""])
+    });
 }
 
 #[test]
@@ -109,14 +124,24 @@ fn h20_other_items_than_strings_are_400_when_strict() {
 
 #[test]
 fn h21_booleans_display_strings_spaces_and_backslashes_are_400() {
-    in_memory(&[], |server| refuses(server, &[b"?1", b"%\"abc\"", b"a b", b"a\\b", b"(a)", b"\"a\"b", b"a\"b"]));
+    in_memory(&[], |server| {
+        refuses(
+            server,
+            &[b"?1", b"%\"abc\"", b"a b", b"a\\b", b"(a)", b"\"a\"b", b"a\"b"],
+        )
+    });
 }
 
 #[test]
 fn h25_a_key_below_the_minimum_is_400() {
     in_memory(&["--min-key-length", "16"], |server| {
-        refuses(server, &[b"123456789012345", b"\"123456789012345\"", b"\"1234567890123\\\"\\\"\""]);
+        refuses(
+            server,
+            &[b"123456789012345", b"\"123456789012345\"", b"\"1234567890123\\\"\\\"\""],
+        );
         let first = server.send(&post("/orders").key("1234567890123456")).is_first(201);
-        server.send(&post("/orders").key("\"1234567890123456\"")).replays(&first);
+        server
+            .send(&post("/orders").key("\"1234567890123456\""))
+            .replays(&first);
     });
 }

@@ -9,7 +9,9 @@ fn h01_h02_a_quoted_and_a_bare_key_are_one_key() {
         let first = server.send(&post("/orders").key(format!("\"{key}\""))).is_first(201);
         assert_eq!(server.runs(&key), 1);
         server.send(&post("/orders").key(&key)).replays(&first);
-        server.send(&post("/orders").key(format!("\"{key}\";v=1"))).replays(&first);
+        server
+            .send(&post("/orders").key(format!("\"{key}\";v=1")))
+            .replays(&first);
         assert_eq!((server.runs(&key), server.orders()), (1, 1));
     });
 }
@@ -29,12 +31,18 @@ fn h04_escapes_in_a_string_are_taken_away() {
 fn h13_255_decoded_bytes_are_a_key_and_256_are_not() {
     everywhere(&[], |server| {
         let longest = "k".repeat(255);
-        let first = server.send(&post("/orders").key(format!("\"{longest}\""))).is_first(201);
+        let first = server
+            .send(&post("/orders").key(format!("\"{longest}\"")))
+            .is_first(201);
         server.send(&post("/orders").key(&longest)).replays(&first);
         let escaped = format!("\"{}\"", r#"\""#.repeat(255));
         let first = server.send(&post("/orders").key(&escaped)).is_first(201);
         server.send(&post("/orders").key(&escaped)).replays(&first);
-        for longer in ["k".repeat(256), format!("\"{}\"", "k".repeat(256)), format!("\"{}\"", r"\\".repeat(256))] {
+        for longer in [
+            "k".repeat(256),
+            format!("\"{}\"", "k".repeat(256)),
+            format!("\"{}\"", r"\\".repeat(256)),
+        ] {
             server.send(&post("/orders").key(longer)).is_problem("key-invalid", 400);
         }
         assert_eq!(server.orders(), 2);
@@ -55,7 +63,9 @@ fn h20_what_clients_send_bare_is_a_key_as_it_stands() {
         ] {
             let first = server.send(&post("/status/200").key(key)).is_first(200);
             assert_eq!(first.json()["key"], key);
-            server.send(&post("/status/200").key(format!("\"{key}\""))).replays(&first);
+            server
+                .send(&post("/status/200").key(format!("\"{key}\"")))
+                .replays(&first);
             assert_eq!(server.runs(key), 1);
         }
     });

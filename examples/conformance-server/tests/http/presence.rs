@@ -7,7 +7,10 @@ fn h27_a_missing_key_is_400_and_says_where_to_read() {
     everywhere(&[], |server| {
         let response = server.send(&post("/orders")).is_problem("key-missing", 400);
         let link = response.header("link").expect("a link");
-        assert!(link.starts_with("<https://") && link.ends_with(">; rel=\"describedby\""), "{link}");
+        assert!(
+            link.starts_with("<https://") && link.ends_with(">; rel=\"describedby\""),
+            "{link}"
+        );
         assert_eq!(server.orders(), 0);
     });
 }
@@ -75,7 +78,10 @@ fn h30_put_and_delete_are_protected_where_they_are_asked_for() {
         let deleted = server.send(&delete).is_first(200);
         server.send(&put).replays(&first);
         server.send(&delete).replays(&deleted);
-        assert_eq!((server.runs(&put_key), server.runs(&delete_key), server.orders()), (1, 1, 0));
+        assert_eq!(
+            (server.runs(&put_key), server.runs(&delete_key), server.orders()),
+            (1, 1, 0)
+        );
     });
 }
 

@@ -8,9 +8,14 @@ use crate::support::{Response, everywhere, get, new_key, post, request};
 #[test]
 fn h35_the_first_response_is_the_handlers_own() {
     everywhere(&[], |server| {
-        let first = server.send(&post("/orders").key(new_key()).json("{\"n\": 1.50}")).is_first(201);
+        let first = server
+            .send(&post("/orders").key(new_key()).json("{\"n\": 1.50}"))
+            .is_first(201);
         assert_eq!(first.body, b"{\"id\":1,\"seen\":{\"n\": 1.50}}");
-        assert_eq!(first.all("link"), ["</orders/1>; rel=\"self\"", "</orders>; rel=\"collection\""]);
+        assert_eq!(
+            first.all("link"),
+            ["</orders/1>; rel=\"self\"", "</orders>; rel=\"collection\""]
+        );
         for (name, value) in [
             ("content-type", "application/json"),
             ("location", "/orders/1"),
@@ -102,7 +107,13 @@ fn h40_a_body_of_any_bytes_comes_back() {
             let request = post(&format!("/bytes?n={length}")).key(new_key());
             let first = server.send(&request).is_first(200);
             assert_eq!(first.body.len(), length);
-            assert!(first.body.iter().zip((0..=255_u8).cycle()).all(|(byte, expected)| *byte == expected));
+            assert!(
+                first
+                    .body
+                    .iter()
+                    .zip((0..=255_u8).cycle())
+                    .all(|(byte, expected)| *byte == expected)
+            );
             let again = server.send(&request).replays(&first);
             assert_eq!(again.header("content-type"), Some("application/octet-stream"));
         }
@@ -121,7 +132,10 @@ fn h42_a_replay_is_a_snapshot() {
         server.send(&create).replays(&first);
         server.send(&patch).replays(&patched);
         let now = server.send(&get("/orders/1")).is_first(200).json();
-        assert_eq!((&now["state"], &now["order"]["amount"]), (&"cancelled".into(), &9.into()));
+        assert_eq!(
+            (&now["state"], &now["order"]["amount"]),
+            (&"cancelled".into(), &9.into())
+        );
     });
 }
 
@@ -174,7 +188,10 @@ fn h45_an_event_stream_is_not_held_back_and_not_kept() {
         let mut reader = BufReader::new(request.begin(server.address, None));
         let (status, headers) = Response::read_head(&mut reader).expect("a head");
         assert_eq!(status, 200);
-        assert!(headers.contains(&("content-type".into(), "text/event-stream".into())), "{headers:?}");
+        assert!(
+            headers.contains(&("content-type".into(), "text/event-stream".into())),
+            "{headers:?}"
+        );
         reader.read_exact(&mut [0; 100]).expect("the first piece");
         assert!(began.elapsed() < Duration::from_millis(1400), "{:?}", began.elapsed());
         reader.read_to_end(&mut Vec::new()).expect("the rest");

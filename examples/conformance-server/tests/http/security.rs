@@ -13,7 +13,9 @@ fn h112_without_credentials_it_is_401_and_nothing_is_stored() {
         }
         server.send(&get("/runs?key=a").of_nobody()).is_first(401);
         assert_eq!(server.runs(&key), 0);
-        server.send(&post("/orders").json("{\"amount\":5}").key(&key)).is_first(201);
+        server
+            .send(&post("/orders").json("{\"amount\":5}").key(&key))
+            .is_first(201);
     });
 }
 
@@ -41,9 +43,18 @@ fn h114_the_same_key_of_two_principals_is_two_effects() {
         assert_eq!(names(&alice), names(&bob));
         server.send(&request.clone().of("bob")).replays(&bob);
         server.send(&request.of("alice")).replays(&alice);
-        assert_eq!((server.runs_of("alice", &key), server.runs_of("bob", &key), server.orders()), (1, 1, 2));
+        assert_eq!(
+            (
+                server.runs_of("alice", &key),
+                server.runs_of("bob", &key),
+                server.orders()
+            ),
+            (1, 1, 2)
+        );
         // Nor does another request of one tell anything about that of the other.
-        server.send(&post("/orders").json("{}").key(&key).of("carol")).is_first(201);
+        server
+            .send(&post("/orders").json("{}").key(&key).of("carol"))
+            .is_first(201);
     });
 }
 
@@ -52,7 +63,17 @@ fn h115_any_name_is_a_principal() {
     everywhere(&[], |server| {
         let key = new_key();
         let long = "n".repeat(300);
-        let names = ["auth0|7", "a.b+c@example.org", "Jürgen", "a/b", "%41", "A", "a", " x: y", &long];
+        let names = [
+            "auth0|7",
+            "a.b+c@example.org",
+            "Jürgen",
+            "a/b",
+            "%41",
+            "A",
+            "a",
+            " x: y",
+            &long,
+        ];
         for name in names {
             let request = post("/orders").key(&key).of(name);
             let first = server.send(&request).is_first(201);
@@ -68,13 +89,27 @@ fn h117_a_refusal_tells_nothing_that_is_stored() {
         let key = new_key();
         let stored = "{\"card\":\"4242-first\",\"amount\":77123}";
         server.send(&post("/orders").json(stored).key(&key)).is_first(201);
-        let other = post("/orders").json("{\"card\":\"4242-second\",\"amount\":88123}").key(&key);
+        let other = post("/orders")
+            .json("{\"card\":\"4242-second\",\"amount\":88123}")
+            .key(&key);
         let refused = server.send(&other).is_problem("key-reused", 422);
         let text = String::from_utf8(refused.body.clone()).expect("text");
-        for secret in ["4242", "77123", "88123", "card", "amount", &key, "\"id\"", "sha", "/orders/1"] {
+        for secret in [
+            "4242",
+            "77123",
+            "88123",
+            "card",
+            "amount",
+            &key,
+            "\"id\"",
+            "sha",
+            "/orders/1",
+        ] {
             assert!(!text.contains(secret), "`{secret}` in {text}");
         }
-        let another = server.send(&post("/orders").json("{}").key(&key)).is_problem("key-reused", 422);
+        let another = server
+            .send(&post("/orders").json("{}").key(&key))
+            .is_problem("key-reused", 422);
         assert_eq!(another.body, refused.body, "one answer, whatever is different");
     });
 }

@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{LEASED_IN_FILES, SHARED, TRANSACTIONAL_IN_FILES, eventually, everywhere, in_settings, new_key, post};
+use crate::support::{
+    LEASED_IN_FILES, SHARED, TRANSACTIONAL_IN_FILES, eventually, everywhere, in_settings, new_key, post,
+};
 
 #[test]
 fn h89_work_in_flight_is_answered_before_the_end() {
@@ -32,7 +34,11 @@ fn h89_work_whose_client_has_gone_is_drained() {
         let (status, said) = server.stop();
         assert_eq!((status.code(), said.as_str()), (Some(0), ""));
         let again = place.start(&[]).send(&request);
-        assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")), "{again:?}");
+        assert_eq!(
+            (again.status, again.header("idempotent-replayed")),
+            (201, Some("true")),
+            "{again:?}"
+        );
     });
 }
 

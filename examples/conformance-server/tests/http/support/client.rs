@@ -76,7 +76,10 @@ impl Request {
     }
 
     fn head(&self) -> Vec<u8> {
-        let mut bytes = format!("{} {} HTTP/1.1\r\nHost: orders\r\nConnection: close\r\n", self.method, self.target);
+        let mut bytes = format!(
+            "{} {} HTTP/1.1\r\nHost: orders\r\nConnection: close\r\n",
+            self.method, self.target
+        );
         match self.is_chunked {
             true => bytes.push_str("Transfer-Encoding: chunked\r\n"),
             false => bytes.push_str(&format!("Content-Length: {}\r\n", self.body.len())),
@@ -123,7 +126,6 @@ impl Request {
     pub fn send(&self, address: SocketAddr) -> Response {
         Response::read(self.begin(address, None)).expect("a response")
     }
-
 }
 
 /// A response, read to its end.
@@ -139,7 +141,12 @@ impl Response {
     pub fn read(stream: TcpStream) -> std::io::Result<Self> {
         let mut reader = BufReader::new(stream);
         let (status, headers) = Self::read_head(&mut reader)?;
-        let find = |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| &**value);
+        let find = |wanted: &str| {
+            headers
+                .iter()
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| &**value)
+        };
         let mut body = Vec::new();
         if find("transfer-encoding") == Some("chunked") {
             loop {
@@ -207,7 +214,11 @@ impl Response {
     #[track_caller]
     pub fn is_problem(self, slug: &str, status: u16) -> Self {
         assert_eq!(self.status, status, "{slug}: {self:?}");
-        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{self:?}"
+        );
         assert_eq!(self.header("cache-control"), Some("no-store"), "{self:?}");
         assert_eq!(self.header("idempotent-replayed"), None, "{self:?}");
         let body = self.json();
@@ -241,7 +252,11 @@ impl fmt::Debug for Response {
         for (name, value) in &self.headers {
             writeln!(f, "{name}: {value}")?;
         }
-        write!(f, "{}", &String::from_utf8_lossy(&self.body[..self.body.len().min(500)]))
+        write!(
+            f,
+            "{}",
+            &String::from_utf8_lossy(&self.body[..self.body.len().min(500)])
+        )
     }
 }
 
@@ -251,5 +266,10 @@ fn line(reader: &mut impl BufRead) -> std::io::Result<String> {
     if bytes.pop() != Some(b'\n') {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(bytes.iter().map(|byte| char::from(*byte)).collect::<String>().trim_end().to_owned())
+    Ok(bytes
+        .iter()
+        .map(|byte| char::from(*byte))
+        .collect::<String>()
+        .trim_end()
+        .to_owned())
 }

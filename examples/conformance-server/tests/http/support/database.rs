@@ -62,7 +62,10 @@ impl Database {
         let runtime = runtime();
         let connection = runtime.block_on(async {
             let mut connection = AnyConnection::connect(&self.url).await.expect("a connection");
-            sqlx::raw_sql(statement).execute(&mut connection).await.expect("the lock");
+            sqlx::raw_sql(statement)
+                .execute(&mut connection)
+                .await
+                .expect("the lock");
             connection
         });
         Locked {

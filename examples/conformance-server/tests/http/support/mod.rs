@@ -9,8 +9,7 @@ pub use client::{Request, Response, get, post, request};
 pub use database::Database;
 pub use server::Server;
 pub use setting::{
-    IN_MEMORY, LEASED, LEASED_IN_FILES, Place, SHARED, TRANSACTIONAL, TRANSACTIONAL_IN_FILES,
-    everywhere, in_settings,
+    IN_MEMORY, LEASED, LEASED_IN_FILES, Place, SHARED, TRANSACTIONAL, TRANSACTIONAL_IN_FILES, everywhere, in_settings,
 };
 
 use std::time::{Duration, Instant};

@@ -63,7 +63,8 @@ impl Server {
 
     /// Moves the clock of leases and retentions.
     pub fn advance(&self, seconds: i64) {
-        self.send(&post(&format!("/admin/clock?advance_s={seconds}"))).is_first(200);
+        self.send(&post(&format!("/admin/clock?advance_s={seconds}")))
+            .is_first(200);
     }
 
     /// Ends it in the middle of whatever it does.

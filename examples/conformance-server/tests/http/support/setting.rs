@@ -105,5 +105,11 @@ pub fn in_settings(settings: &[Setting], case: impl Fn(&Place) + Sync) {
             })
             .collect()
     });
-    assert!(failed.is_empty(), "failed in {} of {} settings:\n{}", failed.len(), settings.len(), failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "failed in {} of {} settings:\n{}",
+        failed.len(),
+        settings.len(),
+        failed.join("\n")
+    );
 }
