@@ -86,6 +86,28 @@ fn h77_of_fifty_at_once_one_runs() {
 }
 
 #[test]
+fn h77_of_three_requests_under_one_key_one_runs() {
+    everywhere(&[], |server| {
+        let key = new_key();
+        let responses: Vec<_> = thread::scope(|scope| {
+            let key = &key;
+            let sent: Vec<_> = (0..45)
+                .map(|n| {
+                    let request = post("/orders").json(&format!("{{\"amount\":{}}}", n % 3)).key(key);
+                    scope.spawn(move || server.send(&request))
+                })
+                .collect();
+            sent.into_iter()
+                .map(|response| response.join().expect("a response"))
+                .collect()
+        });
+        let others = responses.iter().filter(|response| response.status == 422);
+        assert_eq!(others.count(), 30, "{responses:?}");
+        assert_eq!((server.runs(&key), server.orders()), (1, 1));
+    });
+}
+
+#[test]
 fn h78_of_fifty_at_once_to_two_processes_one_runs() {
     in_settings(SHARED, |place| {
         let both = [place.start(&[]), place.start(&[])];

@@ -1,6 +1,7 @@
 //! Owners that are killed, stopped or left.
 
 use std::thread;
+use std::time::Duration;
 
 use crate::support::{
     LEASED_IN_FILES, Request, SHARED, Server, TRANSACTIONAL_IN_FILES, eventually, everywhere, in_settings, new_key,
@@ -133,6 +134,27 @@ fn h87_a_client_that_goes_away_does_not_stop_the_work() {
 }
 
 #[test]
+fn h87_a_client_that_goes_away_while_the_body_comes_does_not_stop_it() {
+    everywhere(&[], |server| {
+        let key = new_key();
+        let request = post("/chunks?n=30000&ms=10").key(&key);
+        let stream = request.begin(server.address, None);
+        // In leased mode the body is on its way by then, in transactional mode it is collected.
+        eventually("the handler runs", || server.runs(&key) == 1);
+        thread::sleep(Duration::from_millis(50));
+        drop(stream);
+        eventually("the work is recorded", || server.send(&request).status != 409);
+        let again = server.send(&request);
+        assert_eq!(
+            (again.status, again.header("idempotent-replayed")),
+            (200, Some("true")),
+            "{again:?}"
+        );
+        assert_eq!((server.runs(&key), again.body.len()), (1, 30_000));
+    });
+}
+
+#[test]
 fn h99_killed_before_the_commit_nothing_remains() {
     in_settings(TRANSACTIONAL_IN_FILES, |place| {
         let key = new_key();
@@ -176,7 +198,7 @@ fn h99_killed_at_odd_moments_effect_and_record_agree() {
             let request = post("/orders").key(&key);
             let owner = place.start(&[]);
             let stream = request.begin(owner.address, None);
-            thread::sleep(std::time::Duration::from_millis(moment * 2));
+            thread::sleep(Duration::from_millis(moment * 2));
             owner.kill();
             drop(stream);
             expected += 1;
