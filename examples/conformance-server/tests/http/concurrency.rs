@@ -23,10 +23,10 @@ fn h75_a_repeat_while_it_runs_is_409_with_retry_after() {
         let key = new_key();
         let request = post("/slow?ms=800").key(&key);
         let first = meanwhile(server, &request, &key, || {
-            let refused = server.send(&request).is_problem("in-flight", 409);
+            let refused = server.send(&request).refuses_as("in-flight", 409);
             assert!(refused.retry_after() <= 30, "{refused:?}");
         });
-        server.send(&request).replays(&first.is_first(200));
+        server.send(&request).replays(&first.answers(200));
         assert_eq!(server.runs(&key), 1);
     });
 }
@@ -38,10 +38,10 @@ fn h76_another_request_while_it_runs_is_422() {
         let request = post("/slow?ms=800").key(&key);
         meanwhile(server, &request, &key, || {
             let other = request.clone().json("{\"amount\":2}");
-            let refused = server.send(&other).is_problem("key-reused", 422);
+            let refused = server.send(&other).refuses_as("key-reused", 422);
             assert_eq!(refused.header("retry-after"), None);
         })
-        .is_first(200);
+        .answers(200);
         assert_eq!(server.runs(&key), 1);
     });
 }
@@ -67,7 +67,7 @@ fn one_of_fifty_runs(servers: &[Server]) {
         let is_replay = |response: &&Response| response.header("idempotent-replayed").is_some();
         let (fine, refused): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status < 300);
         for response in refused {
-            response.clone().is_problem("in-flight", 409).retry_after();
+            response.clone().refuses_as("in-flight", 409).retry_after();
         }
         let first: Vec<_> = fine.iter().filter(|response| !is_replay(response)).collect();
         assert_eq!(first.len(), 1, "{fine:?}");
@@ -126,7 +126,7 @@ fn h78_two_processes_that_start_at_once_share_a_new_database() {
                 .collect()
         });
         let request = post("/orders").key(new_key());
-        let first = servers[0].send(&request).is_first(201);
+        let first = servers[0].send(&request).answers(201);
         for server in &servers {
             server.send(&request).replays(&first);
         }
@@ -155,7 +155,7 @@ fn waits(owner: &Server, asked: &Server) {
     let request = post("/slow?ms=800").key(&key);
     let mut again = None;
     let first = meanwhile(owner, &request, &key, || again = Some(asked.send(&request)));
-    again.expect("a response").replays(&first.is_first(200));
+    again.expect("a response").replays(&first.answers(200));
     assert_eq!(owner.runs(&key), 1);
 }
 
@@ -167,8 +167,8 @@ fn h79_wait_for_one_that_fails_takes_its_turn() {
         let request = post("/insert-then/503?ms=500").key(&key);
         let mut again = None;
         let first = meanwhile(&server, &request, &key, || again = Some(server.send(&request)));
-        first.is_first(503);
-        again.expect("a response").is_first(503);
+        first.answers(503);
+        again.expect("a response").answers(503);
         assert_eq!(server.runs(&key), 2);
     });
 }
@@ -180,7 +180,7 @@ fn h80_a_wait_that_ends_is_409() {
         let request = post("/slow?ms=2500").key(&key);
         meanwhile(server, &request, &key, || {
             let began = Instant::now();
-            server.send(&request).is_problem("in-flight", 409).retry_after();
+            server.send(&request).refuses_as("in-flight", 409).retry_after();
             let waited = began.elapsed();
             assert!(
                 (Duration::from_millis(280)..Duration::from_secs(2)).contains(&waited),

@@ -25,17 +25,17 @@ fn h83_rerun_after_the_lease_of_a_killed_owner() {
         let request = post("/slow?ms=60000").key(&key);
         killed_while_it_serves(place.start(&[]), &request, &key);
         let server = place.start(&[]);
-        let refused = server.send(&request).is_problem("in-flight", 409);
+        let refused = server.send(&request).refuses_as("in-flight", 409);
         assert!(refused.retry_after() <= LEASE_S, "{refused:?}");
         server.advance(20);
-        let refused = server.send(&request).is_problem("in-flight", 409);
+        let refused = server.send(&request).refuses_as("in-flight", 409);
         assert!(refused.retry_after() <= LEASE_S - 20, "{refused:?}");
-        server.send(&request.clone().json("{}")).is_problem("key-reused", 422);
+        server.send(&request.clone().json("{}")).refuses_as("key-reused", 422);
         assert_eq!(server.runs(&key), 0);
         server.advance(11);
         let stream = request.begin(server.address, None);
         eventually("it runs again", || server.runs(&key) == 1);
-        server.send(&request).is_problem("in-flight", 409);
+        server.send(&request).refuses_as("in-flight", 409);
         drop(stream);
     });
 }
@@ -48,12 +48,12 @@ fn h83_the_second_attempt_knows_its_number_and_sends_the_same_downstream_key() {
         killed_while_it_serves(place.start(&[]), &request, &key);
         let server = place.start(&[]);
         server.advance(31);
-        let second = server.send(&request).is_first(200);
+        let second = server.send(&request).answers(200);
         assert_eq!(second.json()["attempt"], 2);
         server.send(&request).replays(&second);
         // The same key of the same principal elsewhere has the same one.
         let elsewhere = crate::support::Server::start(&["--database", "memory"]);
-        let known = elsewhere.send(&request).is_first(200).json();
+        let known = elsewhere.send(&request).answers(200).json();
         assert_eq!(known["downstream_key"], second.json()["downstream_key"]);
     });
 }
@@ -66,14 +66,14 @@ fn h84_hold_after_the_lease_of_a_killed_owner() {
         let hold = ["--recovery", "hold"];
         killed_while_it_serves(place.start(&hold), &request, &key);
         let server = place.start(&hold);
-        server.send(&request).is_problem("in-flight", 409).retry_after();
+        server.send(&request).refuses_as("in-flight", 409).retry_after();
         server.advance(31);
         for _ in 0..2 {
-            server.send(&request).is_problem("outcome-unknown", 503).retry_after();
+            server.send(&request).refuses_as("outcome-unknown", 503).retry_after();
         }
         server.advance(100 * 24 * 60 * 60);
-        server.send(&request).is_problem("outcome-unknown", 503);
-        server.send(&request.json("{}")).is_problem("key-reused", 422);
+        server.send(&request).refuses_as("outcome-unknown", 503);
+        server.send(&request.json("{}")).refuses_as("key-reused", 422);
         assert_eq!(server.runs(&key), 0);
     });
 }
@@ -86,7 +86,7 @@ fn h84_the_stricter_recovery_counts() {
         killed_while_it_serves(place.start(&["--recovery", "hold"]), &request, &key);
         let server = place.start(&[]);
         server.advance(31);
-        server.send(&request).is_problem("outcome-unknown", 503);
+        server.send(&request).refuses_as("outcome-unknown", 503);
         assert_eq!(server.runs(&key), 0);
     });
 }
@@ -102,7 +102,7 @@ fn h85_an_owner_that_stalled_is_told_what_stands() {
             eventually("the handler runs", || stalled.runs(&key) == 1);
             stalled.signal("STOP");
             other.advance(31);
-            let second = other.send(&request).is_first(200);
+            let second = other.send(&request).answers(200);
             assert_eq!(second.json()["attempt"], 2);
             stalled.signal("CONT");
             late.join().expect("a response").replays(&second);
@@ -181,7 +181,7 @@ fn h99_killed_after_the_commit_the_repeat_replays() {
         let key = new_key();
         let request = post("/orders").key(&key);
         let owner = place.start(&[]);
-        let first = owner.send(&request).is_first(201);
+        let first = owner.send(&request).answers(201);
         owner.kill();
         let server = place.start(&[]);
         server.send(&request).replays(&first);

@@ -8,18 +8,18 @@ const DAY: i64 = 24 * 60 * 60;
 fn kept_for(server: &Server, retention: i64, refused: Option<&str>) {
     let key = new_key();
     let request = post("/orders").key(&key);
-    let first = server.send(&request).is_first(201);
+    let first = server.send(&request).answers(201);
     server.advance(retention - 60);
     server.send(&request).replays(&first);
     server.advance(60);
     match refused {
         Some(slug) => {
-            server.send(&request).is_problem(slug, 422);
-            server.send(&request.json("{}")).is_problem("key-reused", 422);
+            server.send(&request).refuses_as(slug, 422);
+            server.send(&request.json("{}")).refuses_as("key-reused", 422);
             assert_eq!((server.runs(&key), server.orders()), (1, 1));
         }
         None => {
-            let second = server.send(&request).is_first(201);
+            let second = server.send(&request).answers(201);
             server.send(&request).replays(&second);
             assert_eq!((server.runs(&key), server.orders()), (2, 2));
         }
@@ -42,13 +42,13 @@ fn h106_tombstones_remember_without_a_ledger() {
     everywhere(&arguments, |server| {
         let key = new_key();
         let request = post("/orders").key(&key);
-        let first = server.send(&request).is_first(201);
+        let first = server.send(&request).answers(201);
         server.advance(DAY - 60);
         server.send(&request).replays(&first);
         server.advance(61);
-        server.send(&request).is_problem("key-expired", 422);
+        server.send(&request).refuses_as("key-expired", 422);
         server.advance(DAY);
-        server.send(&request).is_first(201);
+        server.send(&request).answers(201);
         assert_eq!(server.runs(&key), 2);
     });
 }
@@ -64,11 +64,11 @@ fn h107_without_a_ledger_an_expired_key_is_a_new_one() {
 fn h107_it_may_be_a_key_of_another_request() {
     everywhere(&["--without-ledger", "--retention-s", "86400"], |server| {
         let key = new_key();
-        server.send(&post("/orders").key(&key)).is_first(201);
+        server.send(&post("/orders").key(&key)).answers(201);
         server.advance(DAY);
         server
             .send(&post("/orders").json("{\"amount\":2}").key(&key))
-            .is_first(201);
+            .answers(201);
     });
 }
 
@@ -78,9 +78,9 @@ fn h106_an_expired_refusal_is_no_effect() {
     everywhere(&[], |server| {
         let key = new_key();
         let request = post("/status/422").key(&key);
-        server.send(&request).is_first(422);
+        server.send(&request).answers(422);
         server.advance(90 * DAY);
-        server.send(&request).is_first(422);
+        server.send(&request).answers(422);
         assert_eq!(server.runs(&key), 2);
     });
 }

@@ -23,7 +23,7 @@ fn different(server: &Server, first: Request, others: &[Request]) {
     let key = new_key();
     let response = server.send(&first.clone().key(&key));
     for other in others {
-        let refused = server.send(&other.clone().key(&key)).is_problem("key-reused", 422);
+        let refused = server.send(&other.clone().key(&key)).refuses_as("key-reused", 422);
         assert_eq!(refused.header("retry-after"), None);
         server.send(&first.clone().key(&key)).replays(&response);
     }
@@ -114,7 +114,7 @@ fn h60_what_is_no_json_counts_as_its_bytes() {
     everywhere(&[], |server| {
         let broken = json("{\"a\":1");
         let key = new_key();
-        let first = server.send(&broken.clone().key(&key)).is_first(400);
+        let first = server.send(&broken.clone().key(&key)).answers(400);
         assert!(
             first.json()["error"]
                 .as_str()
@@ -122,8 +122,8 @@ fn h60_what_is_no_json_counts_as_its_bytes() {
                 .starts_with("the body is not JSON")
         );
         server.send(&broken.key(&key)).replays(&first);
-        server.send(&json("{\"a\": 1").key(&key)).is_problem("key-reused", 422);
-        server.send(&json("{\"a\":1}").key(&key)).is_problem("key-reused", 422);
+        server.send(&json("{\"a\": 1").key(&key)).refuses_as("key-reused", 422);
+        server.send(&json("{\"a\":1}").key(&key)).refuses_as("key-reused", 422);
         assert_eq!((server.runs(&key), server.orders()), (1, 0));
     });
 }
@@ -210,16 +210,16 @@ fn h65_who_carries_a_request_does_not_count() {
 fn h66_the_concrete_path_and_the_method_count() {
     everywhere(&[], |server| {
         for _ in 0..2 {
-            server.send(&post("/orders").key(new_key())).is_first(201);
+            server.send(&post("/orders").key(new_key())).answers(201);
         }
         let key = new_key();
-        let first = server.send(&post("/orders/1/cancel").key(&key)).is_first(200);
+        let first = server.send(&post("/orders/1/cancel").key(&key)).answers(200);
         for other in [
             post("/orders/2/cancel"),
             post("/orders"),
             request("PATCH", "/orders/1").json("{\"amount\":1}"),
         ] {
-            server.send(&other.key(&key)).is_problem("key-reused", 422);
+            server.send(&other.key(&key)).refuses_as("key-reused", 422);
         }
         server.send(&post("/orders/1/cancel").key(&key)).replays(&first);
         assert_eq!((server.runs(&key), server.orders()), (1, 2));
@@ -230,18 +230,18 @@ fn h66_the_concrete_path_and_the_method_count() {
 fn h67_scoped_by_operation_they_are_two_effects() {
     everywhere(&["--scope-by-operation"], |server| {
         for _ in 0..2 {
-            server.send(&post("/orders").key(new_key())).is_first(201);
+            server.send(&post("/orders").key(new_key())).answers(201);
         }
         let key = new_key();
         let [one, two] = ["/orders/1/cancel", "/orders/2/cancel"].map(|target| post(target).key(&key));
-        let (first, second) = (server.send(&one).is_first(200), server.send(&two).is_first(200));
+        let (first, second) = (server.send(&one).answers(200), server.send(&two).answers(200));
         assert_eq!(
             (first.json()["id"].clone(), second.json()["id"].clone()),
             (1.into(), 2.into())
         );
         server.send(&one).replays(&first);
         server.send(&two).replays(&second);
-        server.send(&one.json("{}")).is_problem("key-reused", 422);
+        server.send(&one.json("{}")).refuses_as("key-reused", 422);
         assert_eq!(server.runs(&key), 2);
     });
 }
@@ -298,10 +298,10 @@ fn h73_a_body_over_the_limit_is_413_with_and_without_its_length() {
         let key = new_key();
         let long = |length: usize| json(&format!("\"{}\"", "x".repeat(length - 2))).key(&key);
         for request in [long(5001), long(5001).chunked(), long(90_000), long(90_000).chunked()] {
-            server.send(&request).is_problem("body-too-large", 413);
+            server.send(&request).refuses_as("body-too-large", 413);
         }
         assert_eq!(server.runs(&key), 0);
-        server.send(&long(5000).chunked()).is_first(201);
+        server.send(&long(5000).chunked()).answers(201);
     });
 }
 
@@ -314,6 +314,6 @@ fn h74_an_upload_that_breaks_off_leaves_no_record() {
         drop(whole.clone().chunked().begin(server.address, Some(10)));
         std::thread::sleep(std::time::Duration::from_millis(200));
         assert_eq!(server.runs(&key), 0);
-        server.send(&json("{\"amount\":2}").key(&key)).is_first(201);
+        server.send(&json("{\"amount\":2}").key(&key)).answers(201);
     });
 }

@@ -14,7 +14,7 @@ fn refuses(server: &Server, values: &[&[u8]]) {
         for target in ["/orders", "/optional"] {
             let response = server.send(&post(target).key(value));
             assert_eq!(response.status, 400, "`{shown}` on {target}: {response:?}");
-            response.is_problem("key-invalid", 400);
+            response.refuses_as("key-invalid", 400);
         }
     }
     assert_eq!(server.orders(), 0);
@@ -24,9 +24,9 @@ fn refuses(server: &Server, values: &[&[u8]]) {
 fn h03_strict_takes_no_bare_key() {
     in_memory(&["--strict-sf"], |server| {
         let key = new_key();
-        server.send(&post("/orders").key(&key)).is_problem("key-invalid", 400);
+        server.send(&post("/orders").key(&key)).refuses_as("key-invalid", 400);
         assert_eq!(server.runs(&key), 0);
-        server.send(&post("/orders").key(format!("\"{key}\""))).is_first(201);
+        server.send(&post("/orders").key(format!("\"{key}\""))).answers(201);
     });
 }
 
@@ -83,7 +83,7 @@ fn h14_two_lines_are_400_equal_or_not() {
         for second in [key.clone(), new_key(), format!("\"{key}\""), String::new()] {
             for target in ["/orders", "/optional"] {
                 let twice = post(target).key(&key).key(&second);
-                server.send(&twice).is_problem("key-invalid", 400);
+                server.send(&twice).refuses_as("key-invalid", 400);
             }
             assert_eq!(server.runs(&key), 0);
         }
@@ -139,7 +139,7 @@ fn h25_a_key_below_the_minimum_is_400() {
             server,
             &[b"123456789012345", b"\"123456789012345\"", b"\"1234567890123\\\"\\\"\""],
         );
-        let first = server.send(&post("/orders").key("1234567890123456")).is_first(201);
+        let first = server.send(&post("/orders").key("1234567890123456")).answers(201);
         server
             .send(&post("/orders").key("\"1234567890123456\""))
             .replays(&first);

@@ -6,7 +6,7 @@ use crate::support::{IN_MEMORY, everywhere, in_settings, new_key, post};
 fn h01_h02_a_quoted_and_a_bare_key_are_one_key() {
     everywhere(&[], |server| {
         let key = new_key();
-        let first = server.send(&post("/orders").key(format!("\"{key}\""))).is_first(201);
+        let first = server.send(&post("/orders").key(format!("\"{key}\""))).answers(201);
         assert_eq!(server.runs(&key), 1);
         server.send(&post("/orders").key(&key)).replays(&first);
         server
@@ -20,7 +20,7 @@ fn h01_h02_a_quoted_and_a_bare_key_are_one_key() {
 fn h04_escapes_in_a_string_are_taken_away() {
     everywhere(&[], |server| {
         let request = post("/status/200").key(r#""a\"b\\c""#);
-        let first = server.send(&request).is_first(200);
+        let first = server.send(&request).answers(200);
         assert_eq!(first.json()["key"], r#"a"b\c"#);
         server.send(&request).replays(&first);
         assert_eq!(server.runs(r#"a"b\c"#), 1);
@@ -31,19 +31,17 @@ fn h04_escapes_in_a_string_are_taken_away() {
 fn h13_255_decoded_bytes_are_a_key_and_256_are_not() {
     everywhere(&[], |server| {
         let longest = "k".repeat(255);
-        let first = server
-            .send(&post("/orders").key(format!("\"{longest}\"")))
-            .is_first(201);
+        let first = server.send(&post("/orders").key(format!("\"{longest}\""))).answers(201);
         server.send(&post("/orders").key(&longest)).replays(&first);
         let escaped = format!("\"{}\"", r#"\""#.repeat(255));
-        let first = server.send(&post("/orders").key(&escaped)).is_first(201);
+        let first = server.send(&post("/orders").key(&escaped)).answers(201);
         server.send(&post("/orders").key(&escaped)).replays(&first);
         for longer in [
             "k".repeat(256),
             format!("\"{}\"", "k".repeat(256)),
             format!("\"{}\"", r"\\".repeat(256)),
         ] {
-            server.send(&post("/orders").key(longer)).is_problem("key-invalid", 400);
+            server.send(&post("/orders").key(longer)).refuses_as("key-invalid", 400);
         }
         assert_eq!(server.orders(), 2);
     });
@@ -61,7 +59,7 @@ fn h20_what_clients_send_bare_is_a_key_as_it_stands() {
             "YWJjZA==",
             "!#$%&'*+-.^_`|~:/=@",
         ] {
-            let first = server.send(&post("/status/200").key(key)).is_first(200);
+            let first = server.send(&post("/status/200").key(key)).answers(200);
             assert_eq!(first.json()["key"], key);
             server
                 .send(&post("/status/200").key(format!("\"{key}\"")))
@@ -75,7 +73,7 @@ fn h20_what_clients_send_bare_is_a_key_as_it_stands() {
 fn h23_keys_that_differ_in_case_are_two_keys() {
     everywhere(&[], |server| {
         for key in ["Key-a", "key-a", "key-A"] {
-            server.send(&post("/orders").key(key)).is_first(201);
+            server.send(&post("/orders").key(key)).answers(201);
             assert_eq!(server.runs(key), 1);
         }
         assert_eq!(server.orders(), 3);
@@ -87,9 +85,9 @@ fn h24_another_header_takes_the_place_of_the_default() {
     in_settings(IN_MEMORY, |place| {
         let server = place.start(&["--header", "X-Request-Token"]);
         let key = new_key();
-        server.send(&post("/orders").key(&key)).is_problem("key-missing", 400);
+        server.send(&post("/orders").key(&key)).refuses_as("key-missing", 400);
         let request = post("/orders").header("x-request-token", &key).key("a,b");
-        let first = server.send(&request).is_first(201);
+        let first = server.send(&request).answers(201);
         server.send(&request).replays(&first);
         assert_eq!(server.runs(&key), 1);
     });

@@ -11,16 +11,16 @@ fn h91_a_failure_is_passed_through_and_the_repeat_runs() {
             let key = new_key();
             let request = post(&format!("/status/{status}")).key(&key);
             for run in 1..=3 {
-                let response = server.send(&request).is_first(status);
+                let response = server.send(&request).answers(status);
                 assert_eq!(response.header("content-type"), Some("application/json"));
                 assert_eq!(server.runs(&key), run);
             }
         }
         let key = new_key();
         let request = post("/flaky?fail=2").key(&key);
-        server.send(&request).is_first(500);
-        server.send(&request).is_first(500);
-        let third = server.send(&request).is_first(200);
+        server.send(&request).answers(500);
+        server.send(&request).answers(500);
+        let third = server.send(&request).answers(200);
         server.send(&request).replays(&third);
         assert_eq!(server.runs(&key), 3);
     });
@@ -32,7 +32,7 @@ fn h91_the_attempt_after_a_failure_is_counted_in_leased_mode() {
         let server = place.start(&[]);
         let request = post("/status/500").key(new_key());
         for attempt in 1..=3 {
-            assert_eq!(server.send(&request).is_first(500).json()["attempt"], attempt);
+            assert_eq!(server.send(&request).answers(500).json()["attempt"], attempt);
         }
     });
 }
@@ -43,11 +43,11 @@ fn h91b_held_after_a_failure_the_outcome_is_unknown() {
         let server = place.start(&["--recovery", "hold"]);
         let key = new_key();
         let request = post("/insert-then/500").key(&key);
-        server.send(&request).is_first(500);
+        server.send(&request).answers(500);
         for _ in 0..2 {
-            server.send(&request).is_problem("outcome-unknown", 503).retry_after();
+            server.send(&request).refuses_as("outcome-unknown", 503).retry_after();
         }
-        server.send(&request.json("{}")).is_problem("key-reused", 422);
+        server.send(&request.json("{}")).refuses_as("key-reused", 422);
         assert_eq!(server.runs(&key), 1);
     });
 }
@@ -58,7 +58,7 @@ fn h91b_a_failure_before_anything_happened_runs_again() {
         let key = new_key();
         let request = post("/nothing/500").key(&key);
         for run in 1..=2 {
-            server.send(&request).is_first(500);
+            server.send(&request).answers(500);
             assert_eq!(server.runs(&key), run);
         }
     });
@@ -70,7 +70,7 @@ fn h92_stripe_v1_keeps_failures() {
         for status in [500, 502, 400, 404, 422] {
             let key = new_key();
             let request = post(&format!("/status/{status}")).key(&key);
-            let first = server.send(&request).is_first(status);
+            let first = server.send(&request).answers(status);
             server.send(&request).replays(&first);
             assert_eq!(server.runs(&key), 1, "{status}");
         }
@@ -81,9 +81,9 @@ fn h92_stripe_v1_keeps_failures() {
 fn h92_stripe_v1_answers_in_its_own_form() {
     everywhere(&["--profile", "stripe_v1"], |server| {
         let key = new_key();
-        let first = server.send(&post("/orders").key(&key)).is_first(201);
+        let first = server.send(&post("/orders").key(&key)).answers(201);
         assert_eq!(first.header("idempotency-key"), Some(&*key));
-        let other = server.send(&post("/orders").json("{}").key(&key)).is_first(400);
+        let other = server.send(&post("/orders").json("{}").key(&key)).answers(400);
         assert_eq!(other.header("content-type"), Some("application/json"));
         assert_eq!(other.json()["error"]["type"], "idempotency_error");
     });
@@ -96,7 +96,7 @@ fn h94_what_depends_on_credentials_time_or_load_is_not_kept() {
             let key = new_key();
             let request = post(&format!("/status/{status}")).key(&key);
             for run in 1..=2 {
-                server.send(&request).is_first(status);
+                server.send(&request).answers(status);
                 assert_eq!(server.runs(&key), run, "{status}");
             }
         }
@@ -107,8 +107,8 @@ fn h94_what_depends_on_credentials_time_or_load_is_not_kept() {
 fn h94_a_released_key_is_free_for_another_request() {
     everywhere(&["--recovery", "hold"], |server| {
         let key = new_key();
-        server.send(&post("/status/429").key(&key)).is_first(429);
-        let first = server.send(&post("/orders").key(&key)).is_first(201);
+        server.send(&post("/status/429").key(&key)).answers(429);
+        let first = server.send(&post("/orders").key(&key)).answers(201);
         server.send(&post("/orders").key(&key)).replays(&first);
     });
 }
@@ -119,7 +119,7 @@ fn h94_every_other_status_below_500_is_kept() {
         for status in (200..=499).filter(|status| !RELEASED.contains(status)).step_by(3) {
             // 405 is also what a missing route is answered with.
             let request = post(&format!("/status/{status}")).key(new_key());
-            let first = server.send(&request).is_first(status);
+            let first = server.send(&request).answers(status);
             server.send(&request).replays(&first);
         }
     });
@@ -131,10 +131,10 @@ fn h96_a_panic_is_500_and_the_repeat_runs() {
         let key = new_key();
         let request = post("/panic").key(&key);
         for run in 1..=2 {
-            server.send(&request).is_first(500);
+            server.send(&request).answers(500);
             assert_eq!(server.runs(&key), run);
         }
-        server.send(&post("/orders").key(new_key())).is_first(201);
+        server.send(&post("/orders").key(new_key())).answers(201);
     });
 }
 
@@ -144,8 +144,8 @@ fn h96_held_after_a_panic_the_outcome_is_unknown() {
         let server = place.start(&["--recovery", "hold"]);
         let key = new_key();
         let request = post("/panic").key(&key);
-        server.send(&request).is_first(500);
-        server.send(&request).is_problem("outcome-unknown", 503);
+        server.send(&request).answers(500);
+        server.send(&request).refuses_as("outcome-unknown", 503);
         assert_eq!(server.runs(&key), 1);
     });
 }
@@ -155,8 +155,8 @@ fn h96_a_panic_in_a_transaction_frees_the_key_at_once() {
     in_settings(TRANSACTIONAL, |place| {
         let server = place.start(&[]);
         let key = new_key();
-        server.send(&post("/panic").key(&key)).is_first(500);
-        server.send(&post("/orders").key(&key)).is_first(201);
+        server.send(&post("/panic").key(&key)).answers(500);
+        server.send(&post("/orders").key(&key)).answers(201);
         assert_eq!(server.orders(), 1);
     });
 }
@@ -167,7 +167,7 @@ fn h97_a_committed_effect_wins_over_the_status() {
         for (orders, status) in (1..).zip([500, 503, 403, 429, 422, 200]) {
             let key = new_key();
             let request = post(&format!("/committed/{status}")).key(&key);
-            let first = server.send(&request).is_first(status);
+            let first = server.send(&request).answers(status);
             server.send(&request).replays(&first);
             assert_eq!((server.runs(&key), server.orders()), (1, orders), "{status}");
         }
@@ -179,7 +179,7 @@ fn h98_what_is_not_to_be_stored_runs_again() {
     everywhere(&["--recovery", "hold"], |server| {
         let key = new_key();
         for run in 1..=2 {
-            server.send(&post("/nostore").key(&key)).is_first(200);
+            server.send(&post("/nostore").key(&key)).answers(200);
             assert_eq!(server.runs(&key), run);
         }
     });

@@ -7,15 +7,15 @@ fn h112_without_credentials_it_is_401_and_nothing_is_stored() {
     everywhere(&[], |server| {
         let key = new_key();
         for target in ["/orders", "/optional", "/status/200"] {
-            let refused = server.send(&post(target).key(&key).of_nobody()).is_first(401);
+            let refused = server.send(&post(target).key(&key).of_nobody()).answers(401);
             assert!(refused.json()["error"].is_string());
-            server.send(&post(target).key(&key).of("")).is_first(401);
+            server.send(&post(target).key(&key).of("")).answers(401);
         }
-        server.send(&get("/runs?key=a").of_nobody()).is_first(401);
+        server.send(&get("/runs?key=a").of_nobody()).answers(401);
         assert_eq!(server.runs(&key), 0);
         server
             .send(&post("/orders").json("{\"amount\":5}").key(&key))
-            .is_first(201);
+            .answers(201);
     });
 }
 
@@ -23,8 +23,8 @@ fn h112_without_credentials_it_is_401_and_nothing_is_stored() {
 fn h112_a_replay_needs_credentials_too() {
     everywhere(&[], |server| {
         let request = post("/orders").key(new_key());
-        let first = server.send(&request).is_first(201);
-        server.send(&request.clone().of_nobody()).is_first(401);
+        let first = server.send(&request).answers(201);
+        server.send(&request.clone().of_nobody()).answers(401);
         server.send(&request).replays(&first);
     });
 }
@@ -34,7 +34,7 @@ fn h114_the_same_key_of_two_principals_is_two_effects() {
     everywhere(&[], |server| {
         let key = new_key();
         let request = post("/orders").key(&key);
-        let [alice, bob] = ["alice", "bob"].map(|name| server.send(&request.clone().of(name)).is_first(201));
+        let [alice, bob] = ["alice", "bob"].map(|name| server.send(&request.clone().of(name)).answers(201));
         assert_ne!(alice.body, bob.body);
         let names = |response: &crate::support::Response| {
             let names = response.headers.iter().map(|(name, _)| name.clone());
@@ -54,7 +54,7 @@ fn h114_the_same_key_of_two_principals_is_two_effects() {
         // Nor does another request of one tell anything about that of the other.
         server
             .send(&post("/orders").json("{}").key(&key).of("carol"))
-            .is_first(201);
+            .answers(201);
     });
 }
 
@@ -76,7 +76,7 @@ fn h115_any_name_is_a_principal() {
         ];
         for name in names {
             let request = post("/orders").key(&key).of(name);
-            let first = server.send(&request).is_first(201);
+            let first = server.send(&request).answers(201);
             server.send(&request).replays(&first);
         }
         assert_eq!(server.orders(), names.len() as u64);
@@ -88,11 +88,11 @@ fn h117_a_refusal_tells_nothing_that_is_stored() {
     everywhere(&[], |server| {
         let key = new_key();
         let stored = "{\"card\":\"4242-first\",\"amount\":77123}";
-        server.send(&post("/orders").json(stored).key(&key)).is_first(201);
+        server.send(&post("/orders").json(stored).key(&key)).answers(201);
         let other = post("/orders")
             .json("{\"card\":\"4242-second\",\"amount\":88123}")
             .key(&key);
-        let refused = server.send(&other).is_problem("key-reused", 422);
+        let refused = server.send(&other).refuses_as("key-reused", 422);
         let text = String::from_utf8(refused.body.clone()).expect("text");
         for secret in [
             "4242",
@@ -109,7 +109,7 @@ fn h117_a_refusal_tells_nothing_that_is_stored() {
         }
         let another = server
             .send(&post("/orders").json("{}").key(&key))
-            .is_problem("key-reused", 422);
+            .refuses_as("key-reused", 422);
         assert_eq!(another.body, refused.body, "one answer, whatever is different");
     });
 }
@@ -120,7 +120,7 @@ fn h122_problems_have_their_media_type_whatever_is_accepted() {
         for accept in ["application/json", "text/html", "*/*;q=0.1"] {
             server
                 .send(&post("/orders").header("Accept", accept))
-                .is_problem("key-missing", 400);
+                .refuses_as("key-missing", 400);
         }
     });
 }

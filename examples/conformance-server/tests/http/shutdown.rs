@@ -16,7 +16,7 @@ fn h89_work_in_flight_is_answered_before_the_end() {
             let running = scope.spawn(|| server.send(&request));
             eventually("the handler runs", || server.runs(&key) == 1);
             server.signal("TERM");
-            running.join().expect("a response").is_first(200);
+            running.join().expect("a response").answers(200);
         });
         eventually("it does not listen any more", || !server.listens());
     });
@@ -61,7 +61,7 @@ fn h89_what_is_cut_off_follows_the_rules_of_a_crash() {
             assert_eq!(server.orders(), 0);
         }
         if LEASED_IN_FILES.contains(&(place.storage, place.mode)) {
-            server.send(&request).is_problem("in-flight", 409).retry_after();
+            server.send(&request).refuses_as("in-flight", 409).retry_after();
             server.advance(31);
         }
         let stream = request.begin(server.address, None);
@@ -73,7 +73,7 @@ fn h89_what_is_cut_off_follows_the_rules_of_a_crash() {
 #[test]
 fn h89_an_idle_server_ends_at_once() {
     everywhere(&[], |server| {
-        server.send(&post("/orders").key(new_key())).is_first(201);
+        server.send(&post("/orders").key(new_key())).answers(201);
         let began = Instant::now();
         server.signal("TERM");
         eventually("it does not listen any more", || !server.listens());

@@ -12,11 +12,11 @@ fn h109_a_store_that_does_not_answer_is_503() {
         let request = post("/orders").key(&key);
         let locked = place.database.lock();
         let began = Instant::now();
-        server.send(&request).is_problem("store-unavailable", 503).retry_after();
+        server.send(&request).refuses_as("store-unavailable", 503).retry_after();
         assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
         assert_eq!(server.runs(&key), 0);
         drop(locked);
-        server.send(&request).is_first(201);
+        server.send(&request).answers(201);
         assert_eq!((server.runs(&key), server.orders()), (1, 1));
     });
 }
@@ -28,11 +28,11 @@ fn h110_failed_open_the_handler_runs_and_the_response_says_so() {
         let request = post("/optional").key(new_key());
         let locked = place.database.lock();
         for _ in 0..2 {
-            let response = server.send(&request).is_first(201);
+            let response = server.send(&request).answers(201);
             assert_eq!(response.header("idempotency-failed-open"), Some("true"));
         }
         drop(locked);
-        let first = server.send(&request).is_first(201);
+        let first = server.send(&request).answers(201);
         assert_eq!(first.header("idempotency-failed-open"), None);
         server.send(&request).replays(&first);
     });

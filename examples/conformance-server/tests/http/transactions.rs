@@ -10,11 +10,11 @@ fn h100_what_is_not_stored_is_rolled_back() {
             let key = new_key();
             let request = post(&format!("/insert-then/{status}")).key(&key);
             for run in 1..=2 {
-                server.send(&request).is_first(status);
+                server.send(&request).answers(status);
                 assert_eq!((server.runs(&key), server.orders()), (run, 0), "{status}");
             }
             // No record: the key is free for anything.
-            server.send(&post("/status/200").key(&key)).is_first(200);
+            server.send(&post("/status/200").key(&key)).answers(200);
         }
     });
 }
@@ -26,10 +26,10 @@ fn h100b_a_stored_refusal_is_rolled_back_and_replayed() {
         for status in [400, 404, 409, 422] {
             let key = new_key();
             let request = post(&format!("/insert-then/{status}")).key(&key);
-            let first = server.send(&request).is_first(status);
+            let first = server.send(&request).answers(status);
             assert_eq!(server.orders(), 0, "{status}");
             server.send(&request).replays(&first);
-            server.send(&request.json("{}")).is_problem("key-reused", 422);
+            server.send(&request.json("{}")).refuses_as("key-reused", 422);
             assert_eq!((server.runs(&key), server.orders()), (1, 0), "{status}");
         }
     });
@@ -42,7 +42,7 @@ fn h100b_a_stored_success_is_committed() {
         for (orders, status) in (1..).zip([200, 201, 202, 204, 303]) {
             let key = new_key();
             let request = post(&format!("/insert-then/{status}")).key(&key);
-            let first = server.send(&request).is_first(status);
+            let first = server.send(&request).answers(status);
             server.send(&request).replays(&first);
             assert_eq!((server.runs(&key), server.orders()), (1, orders), "{status}");
         }
@@ -55,7 +55,7 @@ fn h100_apart_from_the_record_a_row_stands_whatever_the_status() {
         let server = place.start(&[]);
         for (orders, status) in (1..).zip([500, 403, 422, 201]) {
             let request = post(&format!("/insert-then/{status}")).key(new_key());
-            server.send(&request).is_first(status);
+            server.send(&request).answers(status);
             assert_eq!(server.orders(), orders, "{status}");
         }
     });

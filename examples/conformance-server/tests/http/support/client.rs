@@ -195,7 +195,7 @@ impl Response {
 
     /// Checks the status, and that a handler made the response now.
     #[track_caller]
-    pub fn is_first(self, status: u16) -> Self {
+    pub fn answers(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("idempotent-replayed"), None, "{self:?}");
         self
@@ -212,7 +212,7 @@ impl Response {
 
     /// Checks all that a problem has to say.
     #[track_caller]
-    pub fn is_problem(self, slug: &str, status: u16) -> Self {
+    pub fn refuses_as(self, slug: &str, status: u16) -> Self {
         assert_eq!(self.status, status, "{slug}: {self:?}");
         assert_eq!(
             self.header("content-type"),

@@ -52,19 +52,19 @@ impl Server {
     pub fn runs_of(&self, principal: &str, key: &str) -> u64 {
         let escaped: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let response = self.send(&get(&format!("/runs?key={escaped}")).of(principal));
-        response.is_first(200).json()["runs"].as_u64().expect("a number")
+        response.answers(200).json()["runs"].as_u64().expect("a number")
     }
 
     /// How many orders there are.
     pub fn orders(&self) -> u64 {
         let response = self.send(&get("/orders/count"));
-        response.is_first(200).json()["count"].as_u64().expect("a number")
+        response.answers(200).json()["count"].as_u64().expect("a number")
     }
 
     /// Moves the clock of leases and retentions.
     pub fn advance(&self, seconds: i64) {
         self.send(&post(&format!("/admin/clock?advance_s={seconds}")))
-            .is_first(200);
+            .answers(200);
     }
 
     /// Ends it in the middle of whatever it does.
