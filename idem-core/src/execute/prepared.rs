@@ -111,10 +111,12 @@ impl Prepared {
                 owner: OwnerToken::random()?,
                 lease: None,
                 retention: self.retention.min(LONGEST),
-                tombstone: self.tombstone.map(|lasts| Tombstone {
-                    lasts: lasts.min(LONGEST),
-                    key: derived.key.clone(),
-                    action: self.action.clone(),
+                tombstone: self.tombstone.map(|lasts| {
+                    Box::new(Tombstone {
+                        lasts: lasts.min(LONGEST),
+                        key: derived.key.clone(),
+                        action: self.action.clone(),
+                    })
                 }),
                 step_id: self.step_id.clone(),
                 run_id: self.run_id.clone(),

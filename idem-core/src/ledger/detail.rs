@@ -1,7 +1,9 @@
+use std::sync::OnceLock;
+
 use serde::Deserialize as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::canonical::{self, Mode};
+use crate::canonical::{CanonicalError, CanonicalWriter, Mode};
 use crate::clock::random_bytes;
 use crate::error::Error;
 use crate::key::Basis;
@@ -17,7 +19,8 @@ pub struct Detail {
     subject: Option<String>,
     preimage: String,
     basis: Option<String>,
-    columns: Option<Basis>,
+    /// Found when a store asks for it: not every store does.
+    columns: OnceLock<Option<Basis>>,
     salt: [u8; 16],
     commitment: [u8; 32],
 }
@@ -31,10 +34,10 @@ impl Detail {
     pub fn new(subject: Option<String>, preimage: String, basis: Option<String>) -> Result<Self, Error> {
         let salt = random_bytes()?;
         let mut detail = Self {
-            columns: basis.as_deref().and_then(find_basis),
             subject,
             preimage,
             basis,
+            columns: OnceLock::new(),
             salt,
             commitment: [0; 32],
         };
@@ -43,14 +46,28 @@ impl Detail {
     }
 
     fn commit(&self) -> Result<[u8; 32], Error> {
-        let content = serde_json::json!({ "basis": self.basis, "preimage": self.preimage, "subject": self.subject });
-        let content = canonical::to_vec(&content, Mode::Fingerprint)
-            .map_err(|source| Error::misuse("the ledger detail is too large", source))?;
+        let too_large = |source| Error::misuse("the ledger detail is too large", source);
+        let content = self.content().map_err(too_large)?;
         Ok(Sha256::new()
             .chain_update(self.salt)
             .chain_update(content)
             .finalize()
             .into())
+    }
+
+    /// What is committed to. A part that is not there is `null`, which is not what a field that is absent would be.
+    fn content(&self) -> Result<Vec<u8>, CanonicalError> {
+        let mut writer = CanonicalWriter::new(Mode::Fingerprint);
+        let part = |text: Option<&str>, writer: &mut CanonicalWriter| match text {
+            Some(text) => writer.string(text),
+            None => writer.null(),
+        };
+        writer.object(|members| {
+            members.member("basis", |writer| part(self.basis(), writer))?;
+            members.member("preimage", |writer| part(Some(&self.preimage), writer))?;
+            members.member("subject", |writer| part(self.subject(), writer))
+        })?;
+        writer.finish()
     }
 
     /// Whom or what the effect is about.
@@ -74,7 +91,8 @@ impl Detail {
     /// The [`Basis`] found in it, whose parts stores keep in columns that can be searched.
     #[must_use]
     pub fn columns(&self) -> Option<&Basis> {
-        self.columns.as_ref()
+        let find = || self.basis.as_deref().and_then(find_basis);
+        self.columns.get_or_init(find).as_ref()
     }
 
     /// The salt of the commitment.
@@ -96,4 +114,59 @@ pub(crate) fn find_basis(json: &str) -> Option<Basis> {
     members
         .into_iter()
         .find_map(|(_, value)| Basis::deserialize(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical;
+
+    /// As it says it: over the salt and the canonical JSON of an object.
+    fn commitment(detail: &Detail) -> [u8; 32] {
+        let content = serde_json::json!({
+            "basis": detail.basis(), "preimage": detail.preimage(), "subject": detail.subject(),
+        });
+        let content = canonical::to_vec(&content, Mode::Fingerprint).expect("it is small");
+        Sha256::new()
+            .chain_update(detail.salt())
+            .chain_update(content)
+            .finalize()
+            .into()
+    }
+
+    #[test]
+    fn the_commitment_is_over_the_canonical_json_of_all_parts() {
+        let texts = [
+            "",
+            "C-7",
+            r#"{"case":"C-7"}"#,
+            "\"\\\u{8}\n\u{1f}\u{7f}",
+            "é\u{2028}\u{1f980}",
+        ];
+        let optional = || std::iter::once(None).chain(texts.map(|text| Some(text.to_owned())));
+        for (subject, basis) in optional().flat_map(|subject| optional().map(move |basis| (subject.clone(), basis))) {
+            for preimage in texts {
+                let detail = Detail::new(subject.clone(), preimage.to_owned(), basis.clone()).expect("a salt");
+                assert_eq!(*detail.commitment(), commitment(&detail), "{detail:?}");
+            }
+        }
+        let bare = Detail {
+            subject: None,
+            basis: None,
+            columns: OnceLock::new(),
+            preimage: "{}".to_owned(),
+            salt: [7; 16],
+            commitment: [0; 32],
+        };
+        assert_eq!(
+            bare.content().expect("it is small"),
+            br#"{"basis":null,"preimage":"{}","subject":null}"#
+        );
+    }
+
+    #[test]
+    fn a_detail_that_is_too_large_is_refused() {
+        let error = Detail::new(None, "x".repeat(1024 * 1024), None).expect_err("it is too large");
+        assert_eq!(error.kind(), crate::ErrorKind::Misuse);
+    }
 }

@@ -16,7 +16,7 @@ pub struct Claim {
     /// How long the outcome is replayed, from its completion on.
     pub retention: Duration,
     /// What becomes of the record of an effect then; without one it counts as absent.
-    pub tombstone: Option<Tombstone>,
+    pub tombstone: Option<Box<Tombstone>>,
     /// The caller's step.
     pub step_id: Option<String>,
     /// The caller's run.

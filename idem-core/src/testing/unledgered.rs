@@ -24,6 +24,11 @@ pub(super) async fn run<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
         the_ledger_is_looked_into(kit),
     )
     .await;
+    kit.case(
+        "an effect without ledger is undone, and done anew when it is reopened",
+        an_effect_is_undone(kit),
+    )
+    .await;
     kit.case("a place needs the ledger", a_place_needs_the_ledger(kit))
         .await;
 }
@@ -119,6 +124,25 @@ async fn the_ledger_is_looked_into<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>)
         ErrorKind::AlreadyExecuted
     );
     assert_eq!(kit.ran(), 1);
+}
+
+async fn an_effect_is_undone<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {
+    let intent = Intent::new("unledgered-undone");
+    let key = kit.key(&intent);
+    let by_hand = || kit.idem.by_hand("ada", "asked for");
+    call(kit, &intent, Effect::Succeeds)
+        .await
+        .expect("it runs")
+        .into_inner();
+    by_hand().revoke(&key, 1).await.expect("it happened");
+    assert_eq!(kind(call(kit, &intent, Effect::Succeeds).await), ErrorKind::Revoked);
+    by_hand().reopen(&key, 1).await.expect("it is revoked");
+    assert_no_entry(kit, &intent).await;
+    for expected in [Done::Executed(7), Done::Replayed(7)] {
+        let done = call(kit, &intent, Effect::Succeeds).await;
+        assert_eq!(done.expect("it runs or replays"), expected);
+    }
+    assert_eq!(kit.ran(), 2);
 }
 
 async fn a_place_needs_the_ledger<S: Store + Clone, W: Way<S>>(kit: &Kit<S, W>) {

@@ -1,10 +1,13 @@
 //! The PostgreSQL store.
 
+mod apart;
+mod codes;
 mod roles;
 mod sql;
 mod store;
 mod transaction;
 
+pub(crate) use codes::Sqlstate;
 pub use roles::PgRoles;
 pub use store::PgStore;
 pub use transaction::PgTransaction;
@@ -16,83 +19,12 @@ use idem_core::{
     Capabilities, Completed, Completion, Digest, Entry, Error, ErrorKind, IdempotencyKey, OpenClaim, PlaceDigest,
     Record, Reply, Retry, Settlement, Store, StoreClaim, Tenant, TransactionalStore, View, atomic, millis,
 };
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgQueryResult};
 use sqlx::{Executor as _, Postgres, Row as _, SqlStr};
 
-use crate::error::{self, Codes};
+use crate::error;
 use crate::{bind, rows};
-
-/// SQLSTATE codes.
-pub(crate) struct Sqlstate;
-
-impl Codes for Sqlstate {
-    fn is_conflict(code: &str) -> bool {
-        // serialization_failure, deadlock_detected.
-        matches!(code, "40001" | "40P01")
-    }
-
-    fn is_transient(code: &str) -> bool {
-        // Lock not available, connection exceptions, insufficient resources, operator intervention
-        // (shutdown, cancelled statement, starting up), idle-in-transaction time-out.
-        code == "55P03" || code == "25P03" || ["08", "53", "57"].iter().any(|class| code.starts_with(class))
-    }
-
-    fn is_disconnect(code: &str) -> bool {
-        // Shutdowns and administrator's orders; connection exceptions. Not the idle time-out: an effect that
-        // idles too long would do so again.
-        matches!(code, "57P01" | "57P02" | "57P05") || code.starts_with("08")
-    }
-
-    fn commit_is_unknown(code: &str) -> bool {
-        // statement_completion_unknown; lost connections and shutdowns, which may come after the commit.
-        code == "40003" || ["08", "57"].iter().any(|class| code.starts_with(class))
-    }
-
-    fn is_denied(code: &str) -> bool {
-        // insufficient_privilege
-        code == "42501"
-    }
-
-    fn is_missing(error: &dyn sqlx::error::DatabaseError) -> bool {
-        // undefined_table
-        error.code().is_some_and(|code| code == "42P01")
-    }
-
-    fn is_mixed_up(error: &dyn sqlx::error::DatabaseError) -> bool {
-        match error.code().as_deref() {
-            // invalid_sql_statement_name, duplicate_prepared_statement
-            Some("26000" | "42P05") => true,
-            // protocol_violation: the statement of that name takes other parameters. PgBouncer uses the code for much else.
-            Some("08P01") => error.message().contains("prepared statement"),
-            _ => false,
-        }
-    }
-}
-
-/// A connection, or a transaction of its own around one statement.
-enum Apart {
-    Connection(PoolConnection<Postgres>),
-    Transaction(PgTransaction<'static>),
-}
-
-impl Apart {
-    async fn end(self) -> Result<(), Error> {
-        match self {
-            Self::Connection(_) => Ok(()),
-            Self::Transaction(transaction) => transaction.commit().await,
-        }
-    }
-}
-
-impl AsMut<PgConnection> for Apart {
-    fn as_mut(&mut self) -> &mut PgConnection {
-        match self {
-            Self::Connection(connection) => connection,
-            Self::Transaction(transaction) => transaction.as_mut(),
-        }
-    }
-}
+use apart::Apart;
 
 pub(crate) fn store_error(what: &str, source: sqlx::Error) -> Error {
     error::store::<Sqlstate>(what, source)

@@ -39,6 +39,12 @@ impl<B> RequestBody<B> {
     }
 }
 
+impl<B> std::fmt::Debug for RequestBody<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestBody").finish_non_exhaustive()
+    }
+}
+
 impl<B: Body> Body for RequestBody<B> {
     type Data = Bytes;
     type Error = B::Error;

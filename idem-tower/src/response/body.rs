@@ -147,6 +147,12 @@ where
     }
 }
 
+impl<B> std::fmt::Debug for ResponseBody<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseBody").finish_non_exhaustive()
+    }
+}
+
 /// One frame of a body, with its data as [`Bytes`].
 fn poll_whole<B>(body: Pin<&mut B>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
 where

@@ -9,10 +9,12 @@ fn asks(owner_number: u8, print: u8, tombstone: Option<Duration>) -> Claim {
     let key = "dk_acme_44136fa355b3678a1146ad16f7e8649e94fb4fc2".parse();
     Claim {
         step_id: Some(format!("step {owner_number}")),
-        tombstone: tombstone.map(|lasts| Tombstone {
-            lasts,
-            key: key.expect("a key"),
-            action: "act".to_owned(),
+        tombstone: tombstone.map(|lasts| {
+            Box::new(Tombstone {
+                lasts,
+                key: key.expect("a key"),
+                action: "act".to_owned(),
+            })
         }),
         ..claim(owner_number, print)
     }

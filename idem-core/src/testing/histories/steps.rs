@@ -298,11 +298,11 @@ impl Cast {
         };
         parts.claim.claim.retention = self.length();
         if self.random.below(3) == 0 {
-            parts.claim.claim.tombstone = Some(Tombstone {
+            parts.claim.claim.tombstone = Some(Box::new(Tombstone {
                 lasts: self.length(),
                 key: parts.claim.key.clone(),
                 action: "kit.act".to_owned(),
-            });
+            }));
         }
         parts.claim.claim.step_id = Some(format!("step {}", self.random.below(3)));
         parts

@@ -2,9 +2,18 @@
 
 mod client;
 mod concurrency;
+mod derived;
 mod faults;
+mod hostile;
 mod outcomes;
+mod processes;
 mod sameness;
 mod security;
+mod stack;
 mod stage;
 mod syntax;
+
+#[test]
+fn child_process_entry() {
+    idem_system_tests::process::host(&[(processes::ROLE, processes::play)]);
+}
