@@ -7,6 +7,7 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `IDEM_BENCH_ROUNDS` | rounds | 15 |
+//! | `IDEM_BENCH_ONLY` | one contender alone, for a profiler | |
 //! | `IDEM_BENCH_POSTGRES_URL` | the server; without it that part is left out | |
 
 mod contenders;
@@ -47,7 +48,10 @@ struct Cost {
 }
 
 async fn requests(rounds: usize) {
-    let contenders = contenders::all().await;
+    let mut contenders = contenders::all().await;
+    if let Ok(only) = std::env::var("IDEM_BENCH_ONLY") {
+        contenders.retain(|contender| contender.name == only);
+    }
     for (what, is_replay) in [("first-seen", false), ("replay", true)] {
         let mut costs = vec![Vec::new(); contenders.len()];
         for round in 0..=rounds {
@@ -75,6 +79,9 @@ async fn requests(rounds: usize) {
             let index = contenders.iter().position(|contender| contender.name == name).expect("listed");
             costs[index].iter().map(|cost| cost.cpu).collect::<Vec<_>>()
         };
+        if contenders.len() == 1 {
+            continue;
+        }
         for ours in [contenders::OURS, contenders::WITHOUT_LEDGER] {
             for theirs in [contenders::IDEMPOTENT, contenders::AXUM_IDEMPOTENT] {
                 let ratio = median(of(ours).iter().zip(of(theirs)).map(|(own, other)| own / other));

@@ -319,7 +319,7 @@ pub(crate) async fn probe<S: Store>(shared: &Shared<S>, call: &Prepared) -> Resu
     if record.as_ref().is_none_or(|record| record.status != Status::Completed) && ledger.own.is_none() {
         return Ok(None);
     }
-    let event = Event::Claim(call.claim()?.claim);
+    let event = Event::Claim(call.question());
     let (_, reply) = transition(record, &LedgerView { place: None, ..ledger }, event, now).map_err(|illegal| {
         Error::new(ErrorKind::Corrupt, "the stored record contradicts itself").with_source(illegal)
     })?;

@@ -38,6 +38,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     retention: Duration,
     retain: Retain,
     probe: bool,
+    detached: bool,
     place: Option<Place>,
     ledger: bool,
     tombstone: Option<Duration>,
@@ -57,6 +58,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retention: shared.settings.retention,
             retain: shared.settings.retain,
             probe: shared.settings.probe,
+            detached: false,
             place: None,
             ledger: true,
             tombstone: None,
@@ -78,6 +80,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             retention: self.retention,
             retain: self.retain,
             probe: self.probe,
+            detached: self.detached,
             place: self.place,
             ledger: self.ledger,
             tombstone: self.tombstone,
@@ -134,6 +137,15 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// [`Settings::probe`](super::Settings::probe).
     pub fn probe(mut self, probe: bool) -> Self {
         self.probe = probe;
+        self
+    }
+
+    /// Says that the task which makes the call is one that nobody cancels, such as one of
+    /// [`Idem::spawn`](super::Idem::spawn), so that [`lease`](Self::lease) needs none of its own: what it claims is left to
+    /// the end of its lease if the call is dropped all the same, and its guard renews
+    /// [when it is told to](super::LeasedGuard::renewal).
+    pub fn detached(mut self) -> Self {
+        self.detached = true;
         self
     }
 
@@ -431,6 +443,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
                 ..self.shared.settings.keeper()
             },
             probe: self.probe,
+            detached: self.detached,
         };
         call.check(self.shared)?;
         Ok((self.shared, call))

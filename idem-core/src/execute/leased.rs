@@ -72,7 +72,7 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         match acquire(shared, &call, recovery).await? {
             Acquired::Replayed(value) => Ok(Done::Replayed(value)),
             Acquired::Held(held, started) => {
-                started.say();
+                started.map(Started::say);
                 let token = shared.tracker.token();
                 let span = call.watch.span();
                 let work = work(Arc::clone(shared), call, held, effect, token).instrument(span);
@@ -113,7 +113,7 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         match acquire(shared, &call, recovery).await? {
             Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
             Acquired::Held(held, started) => {
-                started.say();
+                started.map(Started::say);
                 Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held)))
             }
         }
@@ -125,7 +125,7 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
     reason = "it is matched and taken apart at once; a box would cost every call"
 )]
 enum Acquired<T> {
-    Held(Held, Started),
+    Held(Held, Option<Started>),
     Replayed(T),
 }
 
@@ -197,7 +197,11 @@ async fn claim<S: Store>(
     call: &Arc<Prepared>,
     recovery: Recovery,
     called: Option<Called>,
-) -> Result<Result<(Held, Started), Reply>, Error> {
+) -> Result<Result<(Held, Option<Started>), Reply>, Error> {
+    if call.detached {
+        let claimed = lease::claim(shared, call, recovery, called).await?;
+        return Ok(claimed.map(|held| (held, None)));
+    }
     let (answer, answered) = oneshot::channel();
     let token = shared.tracker.token();
     let task = {
@@ -225,7 +229,7 @@ async fn claim<S: Store>(
     };
     tokio::spawn(task.instrument(call.watch.span()));
     match answered.await {
-        Ok(Ok(Ok((held, Some(started))))) => Ok(Ok((held, started))),
+        Ok(Ok(Ok((held, started @ Some(_))))) => Ok(Ok((held, started))),
         Ok(Ok(Err(reply))) => Ok(Err(reply)),
         Ok(Err(error)) => Err(error),
         Ok(Ok(Ok((_, None)))) | Err(_) => Err(Error::new(

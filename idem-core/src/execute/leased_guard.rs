@@ -1,4 +1,6 @@
+use std::future::poll_fn;
 use std::marker::PhantomData;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -7,7 +9,7 @@ use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
 use super::effect::Effect;
-use super::lease::{Held, fail_later};
+use super::lease::{Held, Lease, fail_later};
 use super::leased::{report, succeed};
 use super::prepared::Prepared;
 use super::tracker::Token;
@@ -37,14 +39,16 @@ pub struct LeasedGuard<S: Store, T> {
     /// Taken when the guard has said what happened.
     open: Option<(Arc<Prepared>, Held)>,
     effect: Effect,
-    renewing: AbortHandle,
+    /// Unless the guard is told when to renew.
+    renewing: Option<AbortHandle>,
     _token: Token,
     result: PhantomData<fn() -> T>,
 }
 
 impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     pub(super) fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held) -> Self {
-        let renewing = tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle();
+        let renewing =
+            (!call.detached).then(|| tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle());
         let (effect, token) = (held.effect(), shared.tracker.token());
         Self {
             shared,
@@ -60,6 +64,16 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     #[must_use]
     pub fn effect(&self) -> &Effect {
         &self.effect
+    }
+
+    /// What keeps the lease alive while something runs, for the guard of a [detached](super::Call::detached) call, which does
+    /// not do so by itself.
+    #[must_use]
+    pub fn renewal(&self) -> Renewal<S> {
+        Renewal {
+            shared: Arc::clone(&self.shared),
+            lease: self.open.as_ref().map(|(_, held)| held.lease.clone()),
+        }
     }
 
     /// Records `value` as the outcome of an effect that happened.
@@ -112,9 +126,42 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
 
 impl<S: Store, T> Drop for LeasedGuard<S, T> {
     fn drop(&mut self) {
-        self.renewing.abort();
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+        }
         if let Some((call, held)) = self.open.take() {
             fail_later(Arc::clone(&self.shared), call, held);
         }
+    }
+}
+
+/// Keeps the lease of a [`LeasedGuard`] alive.
+pub struct Renewal<S> {
+    shared: Arc<Shared<S>>,
+    lease: Option<Lease>,
+}
+
+impl<S: Store> Renewal<S> {
+    /// Runs `work`, and renews the lease at a third of its length meanwhile. Work that is done at once costs no timer.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of `work`.
+    pub async fn during<F: Future>(mut self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        let mut renewing = None;
+        poll_fn(|context| {
+            let polled = work.as_mut().poll(context);
+            if polled.is_pending() {
+                if let Some(lease) = self.lease.take() {
+                    renewing = Some(Box::pin(lease.keep_alive(Arc::clone(&self.shared))));
+                }
+                if let Some(renewing) = &mut renewing {
+                    let _ = renewing.as_mut().poll(context);
+                }
+            }
+            polled
+        })
+        .await
     }
 }

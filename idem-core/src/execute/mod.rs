@@ -35,7 +35,7 @@ pub use done::Done;
 pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
-pub use leased_guard::{Leased, LeasedGuard};
+pub use leased_guard::{Leased, LeasedGuard, Renewal};
 pub use settings::Settings;
 
 use std::pin::Pin;

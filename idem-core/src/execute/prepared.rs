@@ -35,6 +35,8 @@ pub(crate) struct Prepared {
     pub(crate) keeper: Keeper,
     /// Whether to look for an outcome before the claim.
     pub(crate) probe: bool,
+    /// Whether the task that calls is one that nobody cancels.
+    pub(crate) detached: bool,
     pub(crate) watch: Watch,
 }
 
@@ -103,25 +105,32 @@ impl Prepared {
         check_text("approver", basis.approver.as_deref(), usize::MAX)
     }
 
+    /// What a claim would bring, for a question that claims nothing: no record has its owner.
+    pub(crate) fn question(&self) -> Claim {
+        self.claim_of(self.identity.derived(), OwnerToken::from_bytes([0; 16]))
+    }
+
+    fn claim_of(&self, derived: &Derived, owner: OwnerToken) -> Claim {
+        Claim {
+            fingerprint: derived.fingerprint.clone(),
+            owner,
+            lease: None,
+            retention: self.retention.min(LONGEST),
+            tombstone: self.tombstone.map(|lasts| {
+                Box::new(Tombstone {
+                    lasts: lasts.min(LONGEST),
+                    key: derived.key.clone(),
+                    action: self.action.clone(),
+                })
+            }),
+            step_id: self.step_id.clone(),
+            run_id: self.run_id.clone(),
+        }
+    }
+
     /// A claim of a new attempt.
     pub(crate) fn claim(&self) -> Result<StoreClaim, Error> {
-        let claim_of = |derived: &Derived| -> Result<Claim, Error> {
-            Ok(Claim {
-                fingerprint: derived.fingerprint.clone(),
-                owner: OwnerToken::random()?,
-                lease: None,
-                retention: self.retention.min(LONGEST),
-                tombstone: self.tombstone.map(|lasts| {
-                    Box::new(Tombstone {
-                        lasts: lasts.min(LONGEST),
-                        key: derived.key.clone(),
-                        action: self.action.clone(),
-                    })
-                }),
-                step_id: self.step_id.clone(),
-                run_id: self.run_id.clone(),
-            })
-        };
+        let claim_of = |derived: &Derived| Ok::<_, Error>(self.claim_of(derived, OwnerToken::random()?));
         let derived = self.identity.derived();
         let alias = self.identity.alias().map(|current| -> Result<Box<Alias>, Error> {
             let mut entry = self.entry_of(current, EntryKind::Aliased, Won::FIRST)?;

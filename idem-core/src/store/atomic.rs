@@ -55,26 +55,11 @@ async fn try_claim<S: TransactionalStore>(
             return Err(error);
         }
     };
-    let entry = match reply {
-        Reply::Claimed {
-            generation, attempt, ..
-        } => intended.map(|intended| Entry {
-            generation,
-            attempt,
-            ..intended.clone()
-        }),
-        Reply::OutcomeUnknown { generation, attempt } => intended.map(|intended| Entry {
-            generation,
-            attempt,
-            kind: EntryKind::Unknown,
-            place: None,
-            ..intended.clone()
-        }),
-        reply => {
-            send(store.rollback(transaction)).await?;
-            return Ok(Some(reply));
-        }
-    };
+    if !matches!(reply, Reply::Claimed { .. } | Reply::OutcomeUnknown { .. }) {
+        send(store.rollback(transaction)).await?;
+        return Ok(Some(reply));
+    }
+    let entry = intended.and_then(|intended| entry_of_claim(&reply, intended));
     let appended = match &entry {
         Some(entry) => send(store.append_in(&mut transaction, entry)).await?,
         None => Completed::Done,
@@ -88,6 +73,27 @@ async fn try_claim<S: TransactionalStore>(
             send(store.commit(transaction)).await?;
             Ok(Some(reply))
         }
+    }
+}
+
+/// The entry that goes with what became of a claim, made of that which the claimant intends.
+pub(crate) fn entry_of_claim(reply: &Reply, intended: &Entry) -> Option<Entry> {
+    match *reply {
+        Reply::Claimed {
+            generation, attempt, ..
+        } => Some(Entry {
+            generation,
+            attempt,
+            ..intended.clone()
+        }),
+        Reply::OutcomeUnknown { generation, attempt } => Some(Entry {
+            generation,
+            attempt,
+            kind: EntryKind::Unknown,
+            place: None,
+            ..intended.clone()
+        }),
+        _ => None,
     }
 }
 

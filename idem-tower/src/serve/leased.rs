@@ -22,7 +22,7 @@ use super::answer::{Answers, is_unrecorded};
 use super::handler::Called;
 use super::identify::{Asked, identify};
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
-use super::{Job, Named, Reply, fail_open, from_memory};
+use super::{Job, Named, Reply, fail_open, from_memory, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::request::RequestBody;
@@ -76,7 +76,8 @@ impl<S: Store> Serves<S> for Leased {
                 (Named::Body(_), Some(step)) => call.step_id(step.as_str()),
                 _ => call,
             };
-            match tokio::time::timeout(config.store_timeout + wait, call.lease::<StoredResponse>(self.recovery)).await {
+            let call = call.detached();
+            match within(config.store_timeout + wait, call.lease::<StoredResponse>(self.recovery)).await {
                 Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
                 Ok(claimed) => break claimed,
                 Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),
@@ -107,27 +108,31 @@ impl<S: Store> Serves<S> for Leased {
             effect: &effect,
             is_routed,
         };
-        match handler.call(request).await {
-            Called::Answered(response) => settling.settle(response, &mut reply).await,
-            Called::Unready(error) => {
-                settling
-                    .without_response(EffectError::nothing_happened("the service did not become ready"))
-                    .await;
-                reply.send(Err(error));
+        let renewal = settling.guard.renewal();
+        let work = async {
+            match handler.call(request).await {
+                Called::Answered(response) => settling.settle(response, &mut reply).await,
+                Called::Unready(error) => {
+                    settling
+                        .without_response(EffectError::nothing_happened("the service did not become ready"))
+                        .await;
+                    reply.send(Err(error));
+                }
+                Called::Failed(error) => {
+                    settling.without_response(EffectError::new("the service failed")).await;
+                    reply.send(Err(error));
+                }
+                Called::Panicked => {
+                    settling
+                        .without_response(EffectError::new("the handler panicked"))
+                        .await;
+                    reply.send(Ok(answers.internal(
+                        "The service failed in the middle of the request. Repeat it with the same key.",
+                    )));
+                }
             }
-            Called::Failed(error) => {
-                settling.without_response(EffectError::new("the service failed")).await;
-                reply.send(Err(error));
-            }
-            Called::Panicked => {
-                settling
-                    .without_response(EffectError::new("the handler panicked"))
-                    .await;
-                reply.send(Ok(answers.internal(
-                    "The service failed in the middle of the request. Repeat it with the same key.",
-                )));
-            }
-        }
+        };
+        renewal.during(work).await;
     }
 
     fn check(&self, retention: Duration) -> Result<(), Error> {
@@ -281,7 +286,7 @@ impl<S: Store> Settling<'_, S> {
         let (config, key) = (self.config, self.effect.key().clone());
         let stored = head.stored(config, content, trailers.as_ref());
         let mut recording = std::pin::pin!(self.complete(outcome, stored));
-        let recorded = match tokio::time::timeout(RECORDING_PATIENCE, recording.as_mut()).await {
+        let recorded = match within(RECORDING_PATIENCE, recording.as_mut()).await {
             Ok(recorded) => recorded,
             Err(_) => {
                 reply.send(Ok(response));

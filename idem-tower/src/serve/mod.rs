@@ -10,7 +10,11 @@ pub(crate) use handler::Handler;
 pub use leased::Leased;
 pub use transactional::Transactional;
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -18,6 +22,7 @@ use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use idem_core::{ClientKey, Error, Idem, Tenant};
 use tokio::sync::oneshot;
+use tokio::time::error::Elapsed;
 use tower_service::Service;
 
 use crate::config::Config;
@@ -123,8 +128,17 @@ pub(crate) mod private {
             R: ResponseBytes;
 
         #[doc(hidden)]
-        fn check(&self, retention: std::time::Duration) -> Result<(), Error>;
+        fn check(&self, retention: Duration) -> Result<(), Error>;
     }
+}
+
+/// Waits for `work`, `limit` at most. What is done at once costs no timer.
+async fn within<F: Future>(limit: Duration, work: F) -> Result<F::Output, Elapsed> {
+    let mut work = pin!(work);
+    if let Poll::Ready(done) = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+        return Ok(done);
+    }
+    tokio::time::timeout(limit, work).await
 }
 
 /// Serves a request whose key could not be claimed, as the service was told to. Nothing of it is kept.

@@ -18,7 +18,7 @@ use super::handler::Called;
 use super::identify::{Asked, identify};
 use super::leased::{Head, describe};
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
-use super::{Job, Named, fail_open, from_memory};
+use super::{Job, Named, fail_open, from_memory, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::failure::failure_of;
@@ -65,7 +65,7 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
                 (Named::Body(_), Some(step)) => call.step_id(step.as_str()),
                 _ => call,
             };
-            match tokio::time::timeout(config.store_timeout + wait, call.begin::<StoredResponse>()).await {
+            match within(config.store_timeout + wait, call.begin::<StoredResponse>()).await {
                 Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
                 Ok(begun) => break begun,
                 Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),

@@ -17,7 +17,7 @@ pub(super) type Place = (Tenant, PlaceDigest);
 #[derive(Default)]
 pub(super) struct Journal {
     /// In the order of their commits; what follows holds positions in it.
-    entries: Vec<Made>,
+    entries: Vec<Box<Made>>,
     keys: HashMap<IdempotencyKey, OfKey>,
     places: HashMap<Place, OfPlace>,
     executed: usize,
@@ -44,9 +44,12 @@ impl Journal {
     /// Appends an entry, unless one with the same unique columns is there.
     pub(super) fn append(&mut self, entry: Entry, at: Timestamp) {
         let position = self.entries.len();
-        let of_key = self.keys.entry(entry.key.clone()).or_default();
-        if !of_key.unique.insert(unique(&entry)) {
+        if self.holds_like(&entry) {
             return;
+        }
+        let of_key = self.keys.entry(entry.key.clone()).or_default();
+        if may_be_many(entry.kind) {
+            of_key.unique.insert(unique(&entry));
         }
         of_key.entries.push(position);
         let newest = of_key.standing.map(|standing| self.entries[standing].0.generation);
@@ -66,11 +69,11 @@ impl Journal {
             }
         }
         self.executed += usize::from(entry.kind == EntryKind::Executed);
-        self.entries.push((entry, at));
+        self.entries.push(Box::new((entry, at)));
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().map(|(entry, _)| entry)
+        self.entries.iter().map(|made| &made.0)
     }
 
     pub(super) fn executed(&self) -> usize {
@@ -85,7 +88,7 @@ impl Journal {
         };
         let committed = self.keys.get(key).map_or(&[][..], |of_key| &of_key.entries);
         let newest_first = || {
-            let committed = committed.iter().rev().map(|position| &self.entries[*position]);
+            let committed = committed.iter().rev().map(|position| &*self.entries[*position]);
             let all = staged.iter().rev().chain(committed);
             all.map(|(entry, _)| entry).filter(made)
         };
@@ -97,7 +100,7 @@ impl Journal {
     /// What the ledger says, with the entries that the asking connection has staged.
     pub(super) fn view(&self, key: &IdempotencyKey, place: Option<&PlaceDigest>, staged: &[Made]) -> LedgerView {
         let committed = self.keys.get(key).and_then(|of_key| of_key.standing);
-        let committed = committed.map(|position| &self.entries[position]);
+        let committed = committed.map(|position| &*self.entries[position]);
         let staged_facts = staged
             .iter()
             .filter(|(entry, _)| entry.key == *key && entry.kind.stands());
@@ -148,16 +151,29 @@ impl Journal {
         let taken = of_place.map_or(&[][..], |of_place| &of_place.taken);
         let freed = of_place.map_or(0, |of_place| of_place.freed) + here().filter(frees).count();
         match taken.get(freed) {
-            Some(position) => self.entries.get(*position),
+            Some(position) => self.entries.get(*position).map(|made| &**made),
             None => here().filter(|(entry, _)| takes(entry, place)).nth(freed - taken.len()),
         }
     }
 
     /// Whether an entry with the same unique columns is there.
     pub(super) fn holds_like(&self, entry: &Entry) -> bool {
-        let of_key = self.keys.get(&entry.key);
-        of_key.is_some_and(|of_key| of_key.unique.contains(&unique(entry)))
+        let Some(of_key) = self.keys.get(&entry.key) else {
+            return false;
+        };
+        if may_be_many(entry.kind) {
+            return of_key.unique.contains(&unique(entry));
+        }
+        let like = |other: &Entry| {
+            (other.generation, other.kind) == (entry.generation, entry.kind) && other.slot() == entry.slot()
+        };
+        of_key.entries.iter().any(|position| like(&self.entries[*position].0))
     }
+}
+
+/// Whether there is one for each payload or decision, rather than for each attempt.
+fn may_be_many(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Refused | EntryKind::Declined | EntryKind::Resolved)
 }
 
 fn unique(entry: &Entry) -> (u32, EntryKind, String) {

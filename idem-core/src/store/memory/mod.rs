@@ -1,5 +1,6 @@
 //! Records and ledger in this process, for tests and for services that need neither to outlive it.
 
+mod at_once;
 mod connection;
 mod journal;
 mod state;
@@ -18,12 +19,13 @@ use std::time::Duration;
 use super::{
     Capabilities, Completed, Completion, OpenClaim, PlaceDigest, Store, StoreClaim, TransactionalStore, View, atomic,
 };
+use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Retry};
 use crate::key::{IdempotencyKey, Tenant};
 use crate::ledger::Entry;
 use crate::record::Record;
 use crate::state::{Event, Illegal, Reply, Settlement, Status, transition};
-use connection::seen;
+use connection::{Seen, seen};
 use state::State;
 
 /// Keeps records and ledger in the memory of this process.
@@ -93,11 +95,15 @@ impl Store for MemoryStore {
     }
 
     async fn claim(&self, claim: &StoreClaim, intended: Option<&Entry>) -> Result<Reply, Error> {
-        atomic::claim(self, claim, intended).await
+        if claim.alias.is_some() {
+            // Two records in one step.
+            return atomic::claim(self, claim, intended).await;
+        }
+        at_once::claim(&mut self.lock(), claim, intended)
     }
 
     async fn complete(&self, completion: &Completion) -> Result<Completed, Error> {
-        atomic::complete(self, completion).await
+        at_once::complete(&mut self.lock(), completion)
     }
 
     async fn settle(&self, key: &IdempotencyKey, event: &Settlement, entries: &[Entry]) -> Result<Reply, Error> {
@@ -172,28 +178,14 @@ impl TransactionalStore for MemoryStore {
     ) -> Result<Completed, Error> {
         let connection = transaction.as_mut();
         let key = &completion.key;
-        let of_this_claim =
-            |record: &Record| (record.generation, record.attempt) == (completion.generation, completion.attempt);
         let state = self.lock();
-        let record = connection.staged_record(key).or_else(|| state.record(key));
-        let Some(record) = record.filter(|record| of_this_claim(record)).cloned() else {
-            return Ok(Completed::Stale);
-        };
         let now = state.now();
-        let event = Event::Complete {
-            owner: completion.owner,
-            outcome: completion.outcome.clone(),
-            retention: completion.retention,
+        let record = connection.staged_record(key).or_else(|| state.record(key));
+        let (before, record) = match judge_completion(record, completion, now)? {
+            Judged::Stale => return Ok(Completed::Stale),
+            Judged::Stands => return Ok(Completed::Done),
+            Judged::Completes { before, record } => (before, record),
         };
-        let (was, before) = (record.status, seen(&record));
-        let (record, reply) = transition(Some(record), &Default::default(), event, now).map_err(corrupt)?;
-        let (Reply::Done, Some(record)) = (reply, record) else {
-            return Ok(Completed::Stale);
-        };
-        if was == Status::Completed {
-            // Sent again, perhaps with another outcome: the first one stands, in record and ledger.
-            return Ok(Completed::Done);
-        }
         connection.stage(key.clone(), Some(before), record);
         if let Some(entry) = &completion.entry {
             connection.append(state.ledger().settled(entry.clone()), now);
@@ -275,6 +267,36 @@ impl TransactionalStore for MemoryStore {
 
     fn classify(&self, _error: &(dyn StdError + 'static)) -> Retry {
         Retry::Never
+    }
+}
+
+/// What a completion makes of a record.
+enum Judged {
+    Stale,
+    /// It was sent again, perhaps with another outcome: the first one stands, in record and ledger.
+    Stands,
+    Completes {
+        before: Seen,
+        record: Record,
+    },
+}
+
+fn judge_completion(record: Option<&Record>, completion: &Completion, now: Timestamp) -> Result<Judged, Error> {
+    let of_this_claim =
+        |record: &&Record| (record.generation, record.attempt) == (completion.generation, completion.attempt);
+    let Some(record) = record.filter(of_this_claim) else {
+        return Ok(Judged::Stale);
+    };
+    let event = Event::Complete {
+        owner: completion.owner,
+        outcome: completion.outcome.clone(),
+        retention: completion.retention,
+    };
+    let (was, before) = (record.status, seen(record));
+    match transition(Some(record.clone()), &Default::default(), event, now).map_err(corrupt)? {
+        (_, Reply::Done) if was == Status::Completed => Ok(Judged::Stands),
+        (Some(record), Reply::Done) => Ok(Judged::Completes { before, record }),
+        _ => Ok(Judged::Stale),
     }
 }
 

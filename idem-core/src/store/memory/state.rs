@@ -5,12 +5,16 @@ use super::connection::Change;
 use super::journal::{Journal, Made, Place};
 use crate::clock::Timestamp;
 use crate::key::IdempotencyKey;
+use crate::ledger::Entry;
 use crate::record::{Mode, Record};
 use crate::state::Status;
 use crate::store::{OpenClaim, StoreClaim};
 
 /// Identifies the connection that holds a claim which is not committed yet.
 pub(super) type ConnectionId = u64;
+
+/// No connection.
+const NOBODY: ConnectionId = 0;
 
 /// What is committed, and which claims are on their way.
 #[derive(Default)]
@@ -102,6 +106,20 @@ impl State {
         let key_is_free = claimed.is_none_or(|reserved| reserved.connection == connection);
         let place = place_of(claim).and_then(|place| self.places.get(&place));
         key_is_free && place.is_none_or(|(key, holder)| *holder == connection || *key == claim.key)
+    }
+
+    /// Whether no transaction is about to commit this key or this place.
+    pub(super) fn is_free(&self, claim: &StoreClaim) -> bool {
+        self.may_claim(claim, NOBODY)
+    }
+
+    pub(super) fn put(&mut self, key: IdempotencyKey, record: Record) {
+        self.records.insert(key, record);
+    }
+
+    pub(super) fn append(&mut self, entry: Entry, at: Timestamp) {
+        let entry = self.ledger.settled(entry);
+        self.ledger.append(entry, at);
     }
 
     pub(super) fn reserve(&mut self, claim: &StoreClaim, connection: ConnectionId) {
