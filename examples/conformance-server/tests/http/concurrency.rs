@@ -4,7 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    IN_MEMORY, Place, Request, Response, SHARED, Server, eventually, everywhere, in_settings, new_key, post,
+    IN_MEMORY, LEASED_IN_FILES, Place, Request, Response, SHARED, Server, eventually, everywhere, in_settings, new_key,
+    post,
 };
 
 /// Runs `case` while the first request is with its handler; the first response.
@@ -43,6 +44,21 @@ fn h76_another_request_while_it_runs_is_422() {
         })
         .answers(200);
         assert_eq!(server.runs(&key), 1);
+    });
+}
+
+#[test]
+fn h76_another_request_to_another_process_is_422_in_leased_mode() {
+    in_settings(LEASED_IN_FILES, |place| {
+        let (owner, asked) = (place.start(&[]), place.start(&[]));
+        let key = new_key();
+        let request = post("/slow?ms=800").key(&key);
+        meanwhile(&owner, &request, &key, || {
+            asked.send(&request).refuses_as("in-flight", 409).retry_after();
+            asked.send(&request.clone().json("{}")).refuses_as("key-reused", 422);
+        })
+        .answers(200);
+        assert_eq!((owner.runs(&key), asked.runs(&key)), (1, 0));
     });
 }
 

@@ -59,6 +59,22 @@ fn h83_the_second_attempt_knows_its_number_and_sends_the_same_downstream_key() {
 }
 
 #[test]
+fn h83_nothing_runs_again_when_the_other_side_has_forgotten_the_key() {
+    in_settings(LEASED_IN_FILES, |place| {
+        let key = new_key();
+        let request = post("/slow?ms=60000").key(&key);
+        let an_hour = ["--remembered-for-s", "3600"];
+        killed_while_it_serves(place.start(&an_hour), &request, &key);
+        let server = place.start(&an_hour);
+        server.advance(3601);
+        for _ in 0..2 {
+            server.send(&request).refuses_as("outcome-unknown", 503).retry_after();
+        }
+        assert_eq!(server.runs(&key), 0);
+    });
+}
+
+#[test]
 fn h84_hold_after_the_lease_of_a_killed_owner() {
     in_settings(LEASED_IN_FILES, |place| {
         let key = new_key();

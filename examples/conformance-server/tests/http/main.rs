@@ -13,6 +13,7 @@ mod key_value;
 mod outcomes;
 mod presence;
 mod replay;
+mod request_body;
 mod security;
 mod shutdown;
 mod storage;
