@@ -1,0 +1,6 @@
+//! Runs the program as the README says.
+
+mod database;
+mod failures;
+mod program;
+mod readme;
