@@ -112,10 +112,12 @@ where
                 echo,
             },
         };
-        let work = self
-            .mode
-            .clone()
-            .serve(self.idem.clone(), Arc::clone(&self.config), job);
+        // Boxed at once, so that it is not copied on its way into its task.
+        let work = Box::pin(
+            self.mode
+                .clone()
+                .serve(self.idem.clone(), Arc::clone(&self.config), job),
+        );
         self.idem.spawn(work);
         ResponseFuture::worked_on(answer, Arc::clone(&self.config))
     }

@@ -37,6 +37,7 @@ pub struct Call<'a, S, I: ?Sized, Source = FromType> {
     wait: Duration,
     retention: Duration,
     retain: Retain,
+    max_outcome_bytes: usize,
     probe: bool,
     detached: bool,
     place: Option<Place>,
@@ -57,6 +58,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             wait: shared.settings.wait,
             retention: shared.settings.retention,
             retain: shared.settings.retain,
+            max_outcome_bytes: shared.settings.max_outcome_bytes,
             probe: shared.settings.probe,
             detached: false,
             place: None,
@@ -79,6 +81,7 @@ impl<'a, S, I: IdempotentFields + ?Sized> Call<'a, S, I> {
             wait: self.wait,
             retention: self.retention,
             retain: self.retain,
+            max_outcome_bytes: self.max_outcome_bytes,
             probe: self.probe,
             detached: self.detached,
             place: self.place,
@@ -130,6 +133,13 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
     /// [`Settings::retain`](super::Settings::retain).
     pub fn retain(mut self, retain: Retain) -> Self {
         self.retain = retain;
+        self
+    }
+
+    /// The largest outcome that is kept, in bytes as they are stored. Default: the setting of
+    /// [`Settings::max_outcome_bytes`](super::Settings::max_outcome_bytes).
+    pub fn max_outcome_bytes(mut self, max_outcome_bytes: usize) -> Self {
+        self.max_outcome_bytes = max_outcome_bytes;
         self
     }
 
@@ -440,6 +450,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             tombstone: self.tombstone,
             keeper: Keeper {
                 retain: self.retain,
+                limit: self.max_outcome_bytes,
                 ..self.shared.settings.keeper()
             },
             probe: self.probe,

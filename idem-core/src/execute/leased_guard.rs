@@ -1,6 +1,6 @@
 use std::future::poll_fn;
 use std::marker::PhantomData;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -37,11 +37,12 @@ pub enum Leased<S: Store, T> {
 pub struct LeasedGuard<S: Store, T> {
     shared: Arc<Shared<S>>,
     /// Taken when the guard has said what happened.
-    open: Option<(Arc<Prepared>, Held)>,
+    open: Option<Box<(Arc<Prepared>, Held)>>,
     effect: Effect,
     /// Unless the guard is told when to renew.
     renewing: Option<AbortHandle>,
-    _token: Token,
+    /// Unless the task is tracked that the call is made in.
+    _token: Option<Token>,
     result: PhantomData<fn() -> T>,
 }
 
@@ -49,10 +50,10 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     pub(super) fn new(shared: Arc<Shared<S>>, call: Arc<Prepared>, held: Held) -> Self {
         let renewing =
             (!call.detached).then(|| tokio::spawn(held.lease.clone().keep_alive(Arc::clone(&shared))).abort_handle());
-        let (effect, token) = (held.effect(), shared.tracker.token());
+        let (effect, token) = (held.effect(), (!call.detached).then(|| shared.tracker.token()));
         Self {
             shared,
-            open: Some((call, held)),
+            open: Some(Box::new((call, held))),
             effect,
             renewing,
             _token: token,
@@ -72,7 +73,7 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     pub fn renewal(&self) -> Renewal<S> {
         Renewal {
             shared: Arc::clone(&self.shared),
-            lease: self.open.as_ref().map(|(_, held)| held.lease.clone()),
+            lease: self.open.as_ref().map(|open| open.1.lease.clone()),
         }
     }
 
@@ -86,7 +87,7 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     ///
     /// The outcome is recorded or becomes unknown.
     pub async fn complete(mut self, value: T) -> Result<Done<T>, Error> {
-        let Some((call, held)) = &self.open else {
+        let Some((call, held)) = self.open.as_deref() else {
             return Err(Error::new(
                 ErrorKind::Misuse,
                 "the guard has said what happened already",
@@ -110,7 +111,7 @@ impl<S: Store, T: Serialize + DeserializeOwned> LeasedGuard<S, T> {
     ///
     /// As [`complete`](Self::complete).
     pub async fn fail(mut self, error: EffectError) -> Result<Done<T>, Error> {
-        let Some((call, held)) = &self.open else {
+        let Some((call, held)) = self.open.as_deref() else {
             return Err(Error::new(
                 ErrorKind::Misuse,
                 "the guard has said what happened already",
@@ -129,7 +130,7 @@ impl<S: Store, T> Drop for LeasedGuard<S, T> {
         if let Some(renewing) = &self.renewing {
             renewing.abort();
         }
-        if let Some((call, held)) = self.open.take() {
+        if let Some((call, held)) = self.open.take().map(|open| *open) {
             fail_later(Arc::clone(&self.shared), call, held);
         }
     }
@@ -147,8 +148,7 @@ impl<S: Store> Renewal<S> {
     /// # Cancel safety
     ///
     /// That of `work`.
-    pub async fn during<F: Future>(mut self, work: F) -> F::Output {
-        let mut work = pin!(work);
+    pub async fn during<F: Future>(mut self, mut work: Pin<&mut F>) -> F::Output {
         let mut renewing = None;
         poll_fn(|context| {
             let polled = work.as_mut().poll(context);

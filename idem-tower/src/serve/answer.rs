@@ -55,8 +55,8 @@ impl Answers<'_> {
             ErrorKind::OutcomeUnknown => {
                 return self.lost();
             }
-            ErrorKind::Store | ErrorKind::Effect if error.is_retryable() => return self.store_unavailable(&error),
-            ErrorKind::LostClaim => return self.store_unavailable(&error),
+            ErrorKind::Store | ErrorKind::Schema | ErrorKind::LostClaim => return self.store_unavailable(&error),
+            ErrorKind::Effect if error.is_retryable() => return self.store_unavailable(&error),
             _ => return self.at_fault(&error),
         };
         self.0.problem(kind)

@@ -6,6 +6,7 @@
 //! | while the handler runs, or its body is read | the claim and its `intended` entry | until the lease ends 409; then `Rerun` runs, `Hold` is told outcome-unknown |
 //! | after the completion, before the response | everything | replays |
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,7 +78,8 @@ impl<S: Store> Serves<S> for Leased {
                 _ => call,
             };
             let call = call.detached();
-            match within(config.store_timeout + wait, call.lease::<StoredResponse>(self.recovery)).await {
+            let lease = pin!(call.lease::<StoredResponse>(self.recovery));
+            match within(config.store_timeout + wait, lease).await {
                 Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
                 Ok(claimed) => break claimed,
                 Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),
@@ -109,7 +111,8 @@ impl<S: Store> Serves<S> for Leased {
             is_routed,
         };
         let renewal = settling.guard.renewal();
-        let work = async {
+        // Apart from what a replay needs, which is most of the time all.
+        let mut work = Box::pin(async {
             match handler.call(request).await {
                 Called::Answered(response) => settling.settle(response, &mut reply).await,
                 Called::Unready(error) => {
@@ -131,8 +134,8 @@ impl<S: Store> Serves<S> for Leased {
                     )));
                 }
             }
-        };
-        renewal.during(work).await;
+        });
+        renewal.during(work.as_mut()).await;
     }
 
     fn check(&self, retention: Duration) -> Result<(), Error> {
@@ -160,6 +163,8 @@ pub(super) fn describe<'a, S: Store>(
         .wait(wait)
         .probe(true)
         .retention(config.retention)
+        // The layer's own limit counts the bytes of the body, and not those of its record.
+        .max_outcome_bytes(usize::MAX)
         .retain(config.retain);
     let call = match config.ledger {
         true => call,
@@ -192,6 +197,8 @@ impl<S: Store> Settling<'_, S> {
     }
 
     async fn settle<R: ResponseBytes, E>(self, mut response: Response<R>, reply: &mut Reply<R, E>) {
+        // What a handler passes on from another service says nothing of this request.
+        response.headers_mut().remove(&self.config.replay_marker);
         let disposition = match is_unrouted(&response, self.is_routed) {
             true => crate::status::Disposition::Release,
             false => self.config.disposition(response.status()),
@@ -285,7 +292,7 @@ impl<S: Store> Settling<'_, S> {
     ) {
         let (config, key) = (self.config, self.effect.key().clone());
         let stored = head.stored(config, content, trailers.as_ref());
-        let mut recording = std::pin::pin!(self.complete(outcome, stored));
+        let mut recording = pin!(self.complete(outcome, stored));
         let recorded = match within(RECORDING_PATIENCE, recording.as_mut()).await {
             Ok(recorded) => recorded,
             Err(_) => {

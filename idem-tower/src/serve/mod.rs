@@ -11,7 +11,7 @@ pub use leased::Leased;
 pub use transactional::Transactional;
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -133,8 +133,7 @@ pub(crate) mod private {
 }
 
 /// Waits for `work`, `limit` at most. What is done at once costs no timer.
-async fn within<F: Future>(limit: Duration, work: F) -> Result<F::Output, Elapsed> {
-    let mut work = pin!(work);
+async fn within<F: Future>(limit: Duration, mut work: Pin<&mut F>) -> Result<F::Output, Elapsed> {
     if let Poll::Ready(done) = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
         return Ok(done);
     }

@@ -7,6 +7,7 @@
 //! | after the commit, before the response | everything | replays |
 
 use std::error::Error as StdError;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,7 +66,8 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
                 (Named::Body(_), Some(step)) => call.step_id(step.as_str()),
                 _ => call,
             };
-            match within(config.store_timeout + wait, call.begin::<StoredResponse>()).await {
+            let begin = pin!(call.begin::<StoredResponse>());
+            match within(config.store_timeout + wait, begin).await {
                 Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
                 Ok(begun) => break begun,
                 Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),
@@ -93,7 +95,7 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
         parts.extensions.insert(slot.clone());
         let is_routed = route(&parts).is_some();
         let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
-        let called = idem.inside(&key, handler.call(request)).await;
+        let called = Box::pin(idem.inside(&key, handler.call(request))).await;
         let was_lent = slot.was_lent();
         let guard = slot.close();
         let response = match (called, guard) {
@@ -105,7 +107,7 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
                     key,
                     is_routed,
                 };
-                let (response, committed) = settling.settle(response).await;
+                let (response, committed) = Box::pin(settling.settle(response)).await;
                 if committed && !was_lent {
                     tracing::warn!(
                         action,
@@ -155,6 +157,8 @@ struct Settling<'c, S: TransactionalStore> {
 impl<S: TransactionalStore> Settling<'_, S> {
     /// Ends the transaction as the response says; what the client gets, and whether the effect was committed now.
     async fn settle<R: ResponseBytes>(self, mut response: Response<R>) -> (Response<ResponseBody<R>>, bool) {
+        // What a handler passes on from another service says nothing of this request.
+        response.headers_mut().remove(&self.config.replay_marker);
         let disposition = match is_unrouted(&response, self.is_routed) {
             true => Disposition::Release,
             false => self.config.disposition(response.status()),
