@@ -27,8 +27,8 @@ pub use codec::KeyRing;
 pub use codec::{CodecContext, CodecError, Encoded, OutcomeCodec, Retain};
 pub use error::{Error, ErrorKind, Retry};
 pub use execute::{
-    Begun, ByHand, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, Reconciled, Renewal, Resolution,
-    Settings, Stuck, StuckState,
+    Begun, ByHand, Call, Done, Effect, EffectError, Guard, Idem, Leased, LeasedGuard, ReadyCall, Reconciled, Renewal,
+    Resolution, Settings, Stuck, StuckState,
 };
 pub use key::*;
 pub use ledger::{Detail, Entry, EntryKind, LedgerRef, LedgerView, Reason, Standing, alias_of};

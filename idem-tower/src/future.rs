@@ -1,13 +1,10 @@
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::{Response, StatusCode};
+use http::Response;
 use pin_project_lite::pin_project;
-use tokio::sync::oneshot;
 
-use crate::config::Config;
 use crate::response::ResponseBody;
 use crate::serve::Answer;
 
@@ -30,7 +27,7 @@ pin_project! {
     enum Inner<F, R, E> {
         Passed { #[pin] future: F },
         Answered { response: Option<Response<ResponseBody<R>>> },
-        WorkedOn { #[pin] answer: oneshot::Receiver<Answer<R, E>>, config: Arc<Config> },
+        WorkedOn { answer: Pin<Box<dyn Future<Output = Answer<R, E>> + Send>> },
     }
 }
 
@@ -49,9 +46,9 @@ impl<F, R, E> ResponseFuture<F, R, E> {
         }
     }
 
-    pub(crate) fn worked_on(answer: oneshot::Receiver<Answer<R, E>>, config: Arc<Config>) -> Self {
+    pub(crate) fn worked_on(answer: Pin<Box<dyn Future<Output = Answer<R, E>> + Send>>) -> Self {
         Self {
-            inner: Inner::WorkedOn { answer, config },
+            inner: Inner::WorkedOn { answer },
         }
     }
 }
@@ -71,17 +68,7 @@ where
             Projected::Answered { response } => {
                 Poll::Ready(Ok(response.take().expect("a future is not polled after its end")))
             }
-            Projected::WorkedOn { answer, config } => {
-                let answer = ready!(answer.poll(context));
-                Poll::Ready(answer.unwrap_or_else(|_| {
-                    // The runtime is shutting down, or the layer itself failed.
-                    let problem = config.fault_of(
-                        StatusCode::INTERNAL_SERVER_ERROR,
-                        "The service ended in the middle of the request. Repeat it with the same key.",
-                    );
-                    Ok(config.render(&problem))
-                }))
-            }
+            Projected::WorkedOn { answer } => answer.as_mut().poll(context),
         }
     }
 }

@@ -3,7 +3,6 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response, StatusCode};
 use idem_core::{Idem, Store};
-use tokio::sync::oneshot;
 use tower_service::Service;
 
 use crate::config::{Config, Scope, Source};
@@ -14,7 +13,7 @@ use crate::request::RequestBody;
 use crate::response::ResponseBody;
 use crate::serve::Handler;
 use crate::serve::private::{Inner, RequestBytes, ResponseBytes};
-use crate::serve::{Job, Mode, Named, Reply};
+use crate::serve::{Job, Mode, Named, answer};
 
 /// The service that [`IdempotencyLayer`](crate::IdempotencyLayer) makes of another.
 ///
@@ -100,26 +99,16 @@ where
                 parts.headers.get(&name).cloned().map(|value| (name, value))
             })
             .flatten();
-        let (sender, answer) = oneshot::channel();
         let job = Job {
             handler: Handler::ready(inner),
             parts,
             body,
             named,
             tenant,
-            reply: Reply {
-                sender: Some(sender),
-                echo,
-            },
+            echo,
         };
-        // Boxed at once, so that it is not copied on its way into its task.
-        let work = Box::pin(
-            self.mode
-                .clone()
-                .serve(self.idem.clone(), Arc::clone(&self.config), job),
-        );
-        self.idem.spawn(work);
-        ResponseFuture::worked_on(answer, Arc::clone(&self.config))
+        let answer = answer(self.idem.clone(), self.mode.clone(), Arc::clone(config), job);
+        ResponseFuture::worked_on(Box::pin(answer))
     }
 }
 

@@ -6,19 +6,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
-use super::attempt::{Claimed, Entry, attempt, enter, mismatch_of_running, probe_and_claim, turned_away};
+use super::attempt::attempt;
 use super::identity::Identity;
 use super::prepared::Prepared;
 use super::retrying::Retrying;
 use super::telemetry::span;
 use super::watch::Watch;
-use super::{Begun, Done, EffectError, Guard, Shared, join, scope};
+use super::{Begun, Done, EffectError, ReadyCall, Shared, join, scope};
 use crate::codec::{Keeper, Retain};
 use crate::error::{Error, ErrorKind};
 use crate::key::{
     Basis, Derived, FromCall, FromType, IdempotencyKey, Idempotent, IdempotentFields, Place, Tenant, TenantKnown,
 };
-use crate::observe::Conclusion;
 use crate::store::{Store, TransactionalStore};
 
 /// One call being described: what belongs to it beside its input, and how it ends.
@@ -232,6 +231,21 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         Ok((derived, previous))
     }
 
+    /// Derives the key and checks the call, which goes on without its input.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKey`](ErrorKind::InvalidKey) and [`Misuse`](ErrorKind::Misuse); nothing ran.
+    pub fn ready(self) -> Result<ReadyCall<S>, Error>
+    where
+        S: Store,
+        I: Idempotent + TenantKnown<Source>,
+    {
+        scope::check_outside()?;
+        let (shared, call) = self.prepare()?;
+        Ok(ReadyCall::new(Arc::clone(shared), call))
+    }
+
     /// Runs `effect` in one transaction with its claim, its outcome and its ledger entry.
     ///
     /// The first call under a key runs `effect` and commits all four together. Every repeat with the
@@ -348,40 +362,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
         I: Idempotent + TenantKnown<Source>,
         T: Serialize + DeserializeOwned,
     {
-        scope::check_outside()?;
-        let (shared, call) = self.prepare()?;
-        let mut retrying = Retrying::new(&call);
-        loop {
-            let error = match enter(shared, &call).await {
-                Err(error) => error,
-                Ok(Entry::Another) => mismatch_of_running(shared, &call),
-                Ok(Entry::Called(called)) => match probe_and_claim(shared, &call).instrument(call.watch.span()).await {
-                    Ok(Claimed::Won {
-                        transaction,
-                        claim,
-                        won,
-                    }) => {
-                        if let Some(called) = &called {
-                            called.runs();
-                        }
-                        let guard = Guard::new(Arc::clone(shared), call, called, transaction, claim, won);
-                        return Ok(Begun::Execute(guard));
-                    }
-                    Ok(Claimed::TurnedAway(reply)) => match turned_away(shared, &call, reply).await {
-                        Ok(done) => {
-                            call.watch.replayed();
-                            return Ok(Begun::Replayed(done.into_inner()));
-                        }
-                        Err(error) => error,
-                    },
-                    Err(error) => error,
-                },
-            };
-            if let Err(error) = retrying.again(shared, &call, error, true).await {
-                call.watch.conclude_as(Conclusion::of_error(error.kind()));
-                return Err(error);
-            }
-        }
+        self.ready()?.begin().await
     }
 
     /// Claims and runs `effect` inside the caller's open transaction.

@@ -33,7 +33,7 @@ pub enum Begun<S: TransactionalStore, T> {
 #[must_use = "dropping a guard rolls back what was done through it"]
 pub struct Guard<S: TransactionalStore, T> {
     shared: Arc<Shared<S>>,
-    call: Prepared,
+    call: Arc<Prepared>,
     transaction: S::Transaction<'static>,
     claim: StoreClaim,
     won: Won,
@@ -45,7 +45,7 @@ pub struct Guard<S: TransactionalStore, T> {
 impl<S: TransactionalStore, T: Serialize + DeserializeOwned> Guard<S, T> {
     pub(super) fn new(
         shared: Arc<Shared<S>>,
-        call: Prepared,
+        call: Arc<Prepared>,
         called: Option<Called>,
         transaction: S::Transaction<'static>,
         claim: StoreClaim,

@@ -106,16 +106,22 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         I: Idempotent + TenantKnown<Source>,
         T: Serialize + DeserializeOwned,
     {
-        scope::check_outside()?;
-        let (shared, call) = self.prepare()?;
-        call.check_recovery(recovery)?;
-        let call = Arc::new(call);
-        match acquire(shared, &call, recovery).await? {
-            Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
-            Acquired::Held(held, started) => {
-                started.map(Started::say);
-                Ok(Leased::Execute(LeasedGuard::new(Arc::clone(shared), call, held)))
-            }
+        self.ready()?.lease(recovery).await
+    }
+}
+
+/// Claims with a lease and hands over a guard.
+pub(super) async fn hold<S: Store, T: Serialize + DeserializeOwned>(
+    shared: Arc<Shared<S>>,
+    call: Arc<Prepared>,
+    recovery: Recovery,
+) -> Result<Leased<S, T>, Error> {
+    call.check_recovery(recovery)?;
+    match acquire(&shared, &call, recovery).await? {
+        Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
+        Acquired::Held(held, started) => {
+            started.map(Started::say);
+            Ok(Leased::Execute(LeasedGuard::new(shared, call, held)))
         }
     }
 }

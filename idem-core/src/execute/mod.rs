@@ -17,6 +17,7 @@ mod leased;
 mod leased_guard;
 mod plan;
 mod prepared;
+mod ready;
 mod registry;
 mod retrying;
 mod scope;
@@ -36,6 +37,7 @@ pub use effect::Effect;
 pub use effect_error::EffectError;
 pub use guard::{Begun, Guard};
 pub use leased_guard::{Leased, LeasedGuard, Renewal};
+pub use ready::ReadyCall;
 pub use settings::Settings;
 
 use std::pin::Pin;

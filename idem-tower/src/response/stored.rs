@@ -56,20 +56,23 @@ impl<'de> Deserialize<'de> for Base64 {
 }
 
 impl StoredResponse {
-    /// Keeps status, those of the headers that `keeps` takes, and content.
-    pub(crate) fn new(
-        status: StatusCode,
-        headers: &HeaderMap,
-        keeps: impl Fn(&HeaderName) -> bool,
-        content: Content,
-        trailers: Option<&HeaderMap>,
-    ) -> Self {
+    /// Keeps the status and those of the headers that `keeps` takes, without a body as yet.
+    pub(crate) fn head(status: StatusCode, headers: &HeaderMap, keeps: impl Fn(&HeaderName) -> bool) -> Self {
         Self {
             status: status.as_u16(),
             headers: lines(headers.iter().filter(|(name, _)| keeps(name))),
-            content,
-            trailers: trailers.map(|trailers| lines(trailers.iter())).unwrap_or_default(),
+            content: Content::NotKept,
+            trailers: Vec::new(),
         }
+    }
+
+    /// Adds body and trailers.
+    pub(crate) fn with(mut self, content: Content, trailers: Option<&HeaderMap>) -> Self {
+        self.content = content;
+        if let Some(trailers) = trailers {
+            self.trailers = lines(trailers.iter());
+        }
+        self
     }
 
     /// The response, its body and its trailers; `None` where the body was not kept or the record is of no use.
@@ -138,7 +141,7 @@ mod tests {
             headers.append(HeaderName::from_static(name), HeaderValue::from_bytes(value).unwrap());
         }
         let keeps = |name: &HeaderName| name != "set-cookie";
-        let stored = StoredResponse::new(StatusCode::CREATED, &headers, keeps, Content::of(&Bytes::new()), None);
+        let stored = StoredResponse::head(StatusCode::CREATED, &headers, keeps).with(Content::of(&Bytes::new()), None);
         assert!(!serde_json::to_string(&stored).unwrap().contains("sid"));
         let (response, trailers) = round_trip(&stored).into_response().unwrap();
         assert_eq!(response.status(), StatusCode::CREATED);
@@ -155,7 +158,8 @@ mod tests {
             Bytes::from("{\"é\":\"\\u0000\"}"),
             Bytes::new(),
         ] {
-            let stored = StoredResponse::new(StatusCode::OK, &HeaderMap::new(), |_| true, Content::of(&body), None);
+            let stored =
+                StoredResponse::head(StatusCode::OK, &HeaderMap::new(), |_| true).with(Content::of(&body), None);
             let (response, _) = round_trip(&stored).into_response().unwrap();
             assert_eq!(*response.body(), body);
         }
@@ -166,13 +170,8 @@ mod tests {
         let trailers: HeaderMap = [(HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]
             .into_iter()
             .collect();
-        let mut stored = StoredResponse::new(
-            StatusCode::OK,
-            &HeaderMap::new(),
-            |_| true,
-            Content::of(&Bytes::new()),
-            Some(&trailers),
-        );
+        let mut stored = StoredResponse::head(StatusCode::OK, &HeaderMap::new(), |_| true)
+            .with(Content::of(&Bytes::new()), Some(&trailers));
         assert_eq!(round_trip(&stored).into_response().unwrap().1, Some(trailers));
         stored.content = Content::NotKept;
         assert!(round_trip(&stored).into_response().is_none());

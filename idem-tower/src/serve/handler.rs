@@ -22,11 +22,6 @@ impl<I> Handler<I> {
         }
     }
 
-    /// Whether something is reserved for this request.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.is_ready
-    }
-
     /// Gives back what was reserved, for a request that may be answered without.
     pub(crate) fn give_back(&mut self)
     where

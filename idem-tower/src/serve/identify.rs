@@ -1,22 +1,53 @@
 //! From a request to the effect that it asks for.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
-use idem_core::{Identified, KeyError, Tenant};
+use idem_core::{Error, Idem, Identified, KeyError, ReadyCall, Store, Tenant};
 
 use super::Named;
 use crate::config::{BodyError, Config, Source};
 use crate::problem::ProblemKind;
 use crate::request::{Read, ReadError, Seen, fingerprint, read, target};
 
-/// A request that was read, and what it asks for.
-pub(super) struct Asked {
-    pub(super) effect: Identified,
-    pub(super) body: Read,
+/// What a request asks for.
+pub(crate) struct Asked {
+    pub(crate) effect: Identified,
+    pub(crate) named: Named,
+}
+
+impl Asked {
+    /// One call for it. That the record may answer is asked apart, by [`ReadyCall::replay`].
+    pub(super) fn call<S: Store>(
+        &self,
+        idem: &Idem<S>,
+        config: &Config,
+        wait: Duration,
+    ) -> Result<ReadyCall<S>, Error> {
+        let mut call = idem
+            .call(&self.effect)
+            .detached()
+            .probe(false)
+            .wait(wait)
+            .retention(config.retention)
+            .retain(config.retain)
+            // The layer's own limit counts the bytes of the body, and not those of its record.
+            .max_outcome_bytes(usize::MAX);
+        if !config.ledger {
+            call = call.without_ledger();
+        }
+        if let Some(time) = config.tombstone {
+            call = call.tombstone(time);
+        }
+        if let Named::Body(Some(step)) = &self.named {
+            call = call.step_id(step.as_str());
+        }
+        call.ready()
+    }
 }
 
 /// Reads the body and derives the effect; else the answer that says what is wrong.
@@ -24,9 +55,9 @@ pub(super) async fn identify<B: Body>(
     config: &Config,
     parts: &Parts,
     body: B,
-    named: &Named,
+    named: Named,
     tenant: Option<&Tenant>,
-) -> Result<Asked, Response<Bytes>> {
+) -> Result<(Asked, Read), Response<Bytes>> {
     let body = match read(body, config.max_request_bytes).await {
         Ok(body) => body,
         Err(ReadError::TooLarge) => return Err(config.problem(ProblemKind::BodyTooLarge)),
@@ -38,7 +69,7 @@ pub(super) async fn identify<B: Body>(
             return Err(config.render(&problem));
         }
     };
-    let effect = match (named, &config.source) {
+    let effect = match (&named, &config.source) {
         (Named::Key(key), _) => {
             let path = target(parts).path();
             let operation = config
@@ -61,7 +92,7 @@ pub(super) async fn identify<B: Body>(
         (Named::Body(_), Source::Header) => Err(BodyError::Json("the route takes no key from the body".into())),
     };
     match effect {
-        Ok(effect) => Ok(Asked { effect, body }),
+        Ok(effect) => Ok((Asked { effect, named }, body)),
         Err(error) => Err(config.problem_with(ProblemKind::KeyInvalid, why(error), None)),
     }
 }

@@ -6,8 +6,10 @@
 //! | while the handler runs, or its body is read | the claim and its `intended` entry | until the lease ends 409; then `Rerun` runs, `Hold` is told outcome-unknown |
 //! | after the completion, before the response | everything | replays |
 
-use std::pin::pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,15 +17,14 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::BodyExt as _;
 use idem_core::{
-    Done, EffectError, Error, ErrorKind, Idem, Identified, Leased as Claimed, LeasedGuard, Recovery, Store,
+    Done, EffectError, Error, ErrorKind, Idem, IdempotencyKey, Leased as Claimed, LeasedGuard, Recovery, Store,
 };
 use tokio::sync::mpsc;
 
 use super::answer::{Answers, is_unrecorded};
 use super::handler::Called;
-use super::identify::{Asked, identify};
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
-use super::{Job, Named, Reply, fail_open, from_memory, within};
+use super::{Reply, Work, fail_open, is_in_flight, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::request::RequestBody;
@@ -45,59 +46,43 @@ const RELAYED_FRAMES: usize = 8;
 
 impl<S: Store> Serves<S> for Leased {
     #[expect(private_interfaces, reason = "nobody outside can implement or call it")]
-    async fn serve<I, B, R>(self, idem: Idem<S>, config: Arc<Config>, job: Job<I, B, R, I::Error>)
+    async fn serve<I, B, R>(self, idem: Idem<S>, config: Arc<Config>, work: Work<S, I, R, I::Error>)
     where
         I: Inner<B, R>,
         B: RequestBytes,
         R: ResponseBytes,
     {
-        let Job {
+        let Work {
             mut handler,
             mut parts,
             body,
-            named,
-            tenant,
+            asked,
+            call,
             mut reply,
-        } = job;
+        } = work;
         let answers = Answers(&config);
-        let asked = identify(&config, &parts, body, &named, tenant.as_ref()).await;
-        let Asked { effect, body } = match asked {
-            Ok(asked) => asked,
-            Err(response) => return reply.send(Ok(from_memory(response))),
-        };
-        let step = named.client_key();
-        let claimed = loop {
-            let wait = if handler.is_ready() {
-                Duration::ZERO
-            } else {
-                config.wait
+        let mut claimed = within(config.store_timeout, pin!(call.lease(self.recovery))).await;
+        if !config.wait.is_zero() && is_in_flight(&claimed) {
+            handler.give_back();
+            claimed = match asked.call(&idem, &config, config.wait) {
+                Ok(call) => within(config.store_timeout + config.wait, pin!(call.lease(self.recovery))).await,
+                Err(error) => Err(error),
             };
-            let call = describe(&idem, &effect, &config, wait);
-            let call = match (&named, step) {
-                (Named::Body(_), Some(step)) => call.step_id(step.as_str()),
-                _ => call,
-            };
-            let call = call.detached();
-            let lease = pin!(call.lease::<StoredResponse>(self.recovery));
-            match within(config.store_timeout + wait, lease).await {
-                Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
-                Ok(claimed) => break claimed,
-                Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),
-            }
-        };
+        }
         let guard = match claimed {
             Ok(Claimed::Execute(guard)) => guard,
             Ok(Claimed::Replayed(stored)) => return reply.send(Ok(answers.replay(stored))),
             Err(error) if config.fail_open && error.kind() == ErrorKind::Store => {
                 let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
-                return fail_open(&idem, &config, &error, handler, request, &mut reply).await;
+                return reply.send(fail_open(&idem, &config, &error, handler, request).await);
             }
-            Err(error) => return reply.send(Ok(answers.refusal(error, effect.key()))),
+            Err(error) => return reply.send(Ok(answers.refusal(error, asked.effect.key()))),
         };
         let handle = guard.effect().clone();
+        let handle_key = handle.key().clone();
         parts.extensions.insert(Attempt {
             key: handle.key().clone(),
-            client_key: step.cloned(),
+            client_key: asked.named.into_client_key(),
             number: handle.attempt(),
             generation: handle.generation(),
             effect: Some(handle),
@@ -107,7 +92,7 @@ impl<S: Store> Serves<S> for Leased {
         let settling = Settling {
             config: &config,
             guard,
-            effect: &effect,
+            key: handle_key,
             is_routed,
         };
         let renewal = settling.guard.renewal();
@@ -151,36 +136,11 @@ impl<S: Store> Serves<S> for Leased {
     }
 }
 
-/// What belongs to every call of a layer.
-pub(super) fn describe<'a, S: Store>(
-    idem: &'a Idem<S>,
-    effect: &'a Identified,
-    config: &Config,
-    wait: Duration,
-) -> idem_core::Call<'a, S, Identified> {
-    let call = idem
-        .call(effect)
-        .wait(wait)
-        .probe(true)
-        .retention(config.retention)
-        // The layer's own limit counts the bytes of the body, and not those of its record.
-        .max_outcome_bytes(usize::MAX)
-        .retain(config.retain);
-    let call = match config.ledger {
-        true => call,
-        false => call.without_ledger(),
-    };
-    match config.tombstone {
-        Some(time) => call.tombstone(time),
-        None => call,
-    }
-}
-
 /// A response that is being recorded.
 struct Settling<'c, S: Store> {
     config: &'c Config,
     guard: LeasedGuard<S, StoredResponse>,
-    effect: &'c Identified,
+    key: IdempotencyKey,
     is_routed: bool,
 }
 
@@ -220,7 +180,7 @@ impl<S: Store> Settling<'_, S> {
         let size = response.body().size_hint();
         let has_end = response.extensions_mut().remove::<Unbounded>().is_none() && !is_event_stream(response.headers());
         let (parts, body) = response.into_parts();
-        let head = Head::of(&parts);
+        let head = stored_head(self.config, &parts);
         match size.exact() {
             _ if !has_end => {
                 let response = Response::from_parts(parts, ResponseBody::passed(body));
@@ -245,7 +205,7 @@ impl<S: Store> Settling<'_, S> {
         let answer = match self.guard.fail(error).await {
             // Another attempt has taken over and has an outcome: that one stands.
             Ok(done) => answers.replay(done.into_inner()),
-            Err(error) if error.kind() == ErrorKind::Declined => answers.refusal(error, self.effect.key()),
+            Err(error) if error.kind() == ErrorKind::Declined => answers.refusal(error, &self.key),
             Err(_) => response.map(ResponseBody::passed),
         };
         reply.send(Ok(answer));
@@ -254,7 +214,7 @@ impl<S: Store> Settling<'_, S> {
     async fn record_whole<R: ResponseBytes, E>(
         self,
         outcome: Outcome,
-        head: Head,
+        head: StoredResponse,
         parts: http::response::Parts,
         body: R,
         reply: &mut Reply<R, E>,
@@ -284,18 +244,18 @@ impl<S: Store> Settling<'_, S> {
     async fn record<R, E>(
         self,
         outcome: Outcome,
-        head: Head,
+        head: StoredResponse,
         content: Content,
         trailers: Option<http::HeaderMap>,
         response: Response<ResponseBody<R>>,
         reply: &mut Reply<R, E>,
     ) {
-        let (config, key) = (self.config, self.effect.key().clone());
-        let stored = head.stored(config, content, trailers.as_ref());
+        let (config, key) = (self.config, self.key.clone());
+        let stored = head.with(content, trailers.as_ref());
         let mut recording = pin!(self.complete(outcome, stored));
-        let recorded = match within(RECORDING_PATIENCE, recording.as_mut()).await {
-            Ok(recorded) => recorded,
-            Err(_) => {
+        let recorded = match patiently(recording.as_mut()).await {
+            Some(recorded) => recorded,
+            None => {
                 reply.send(Ok(response));
                 if let Err(error) = recording.await {
                     unrecorded(&error);
@@ -340,7 +300,7 @@ impl<S: Store> Settling<'_, S> {
     async fn relay<R: ResponseBytes, E>(
         self,
         outcome: Outcome,
-        head: Head,
+        head: StoredResponse,
         parts: http::response::Parts,
         body: R,
         reply: &mut Reply<R, E>,
@@ -362,7 +322,7 @@ impl<S: Store> Settling<'_, S> {
             if kept.push(&frame)
                 && let Some((settling, outcome)) = settling.take()
             {
-                let stored = head.stored(config, Content::NotKept, None);
+                let stored = head.clone().with(Content::NotKept, None);
                 settling.conclude(outcome, stored).await;
             }
             let delivered = sender.send(Relayed::Frame(frame)).await;
@@ -377,7 +337,7 @@ impl<S: Store> Settling<'_, S> {
                 // Part of a body is no response.
                 Some(_) => (Content::NotKept, None),
             };
-            let stored = head.stored(config, content, trailers.as_ref());
+            let stored = head.with(content, trailers.as_ref());
             settling.conclude(outcome, stored).await;
         }
         let end = failed.map_or(Relayed::End, Relayed::Broken);
@@ -396,28 +356,17 @@ fn unrecorded(error: &Error) {
     tracing::error!(error = %error, "a response went out whose record could not be completed; repeats are told what its recovery says");
 }
 
-/// Status and headers, until the body is known.
-pub(super) struct Head {
-    status: http::StatusCode,
-    headers: http::HeaderMap,
+/// Waits as long as a response may be kept back. What is done at once costs no timer.
+async fn patiently<F: Future>(mut recording: Pin<&mut F>) -> Option<F::Output> {
+    if let Poll::Ready(recorded) = poll_fn(|context| Poll::Ready(recording.as_mut().poll(context))).await {
+        return Some(recorded);
+    }
+    tokio::time::timeout(RECORDING_PATIENCE, recording).await.ok()
 }
 
-impl Head {
-    pub(super) fn of(parts: &http::response::Parts) -> Self {
-        Self {
-            status: parts.status,
-            headers: parts.headers.clone(),
-        }
-    }
-
-    pub(super) fn stored(
-        &self,
-        config: &Config,
-        content: Content,
-        trailers: Option<&http::HeaderMap>,
-    ) -> StoredResponse {
-        StoredResponse::new(self.status, &self.headers, |name| config.keeps(name), content, trailers)
-    }
+/// What is kept of a response before its body is known.
+pub(super) fn stored_head(config: &Config, parts: &http::response::Parts) -> StoredResponse {
+    StoredResponse::head(parts.status, &parts.headers, |name| config.keeps(name))
 }
 
 /// What was delivered so far, as long as it is to be kept.

@@ -16,10 +16,9 @@ use idem_core::{Begun, Done, Error, ErrorKind, Guard, Idem, IdempotencyKey, Retr
 
 use super::answer::Answers;
 use super::handler::Called;
-use super::identify::{Asked, identify};
-use super::leased::{Head, describe};
+use super::leased::stored_head;
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
-use super::{Job, Named, fail_open, from_memory, within};
+use super::{Work, fail_open, is_in_flight, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::failure::failure_of;
@@ -34,59 +33,43 @@ pub struct Transactional(pub(crate) ());
 
 impl<S: TransactionalStore> Serves<S> for Transactional {
     #[expect(private_interfaces, reason = "nobody outside can implement or call it")]
-    async fn serve<I, B, R>(self, idem: Idem<S>, config: Arc<Config>, job: Job<I, B, R, I::Error>)
+    async fn serve<I, B, R>(self, idem: Idem<S>, config: Arc<Config>, work: Work<S, I, R, I::Error>)
     where
         I: Inner<B, R>,
         B: RequestBytes,
         R: ResponseBytes,
     {
-        let Job {
+        let Work {
             mut handler,
             mut parts,
             body,
-            named,
-            tenant,
+            asked,
+            call,
             mut reply,
-        } = job;
+        } = work;
         let answers = Answers(&config);
-        let asked = identify(&config, &parts, body, &named, tenant.as_ref()).await;
-        let Asked { effect, body } = match asked {
-            Ok(asked) => asked,
-            Err(response) => return reply.send(Ok(from_memory(response))),
-        };
-        let step = named.client_key();
-        let begun = loop {
-            let wait = if handler.is_ready() {
-                Duration::ZERO
-            } else {
-                config.wait
+        let mut begun = within(config.store_timeout, pin!(call.begin())).await;
+        if !config.wait.is_zero() && is_in_flight(&begun) {
+            handler.give_back();
+            begun = match asked.call(&idem, &config, config.wait) {
+                Ok(call) => within(config.store_timeout + config.wait, pin!(call.begin())).await,
+                Err(error) => Err(error),
             };
-            let call = describe(&idem, &effect, &config, wait);
-            let call = match (&named, step) {
-                (Named::Body(_), Some(step)) => call.step_id(step.as_str()),
-                _ => call,
-            };
-            let begin = pin!(call.begin::<StoredResponse>());
-            match within(config.store_timeout + wait, begin).await {
-                Ok(Err(error)) if error.kind() == ErrorKind::InFlight && wait < config.wait => handler.give_back(),
-                Ok(begun) => break begun,
-                Err(elapsed) => break Err(Error::store("claim the key: the store does not answer", elapsed)),
-            }
-        };
+        }
         let guard = match begun {
             Ok(Begun::Execute(guard)) => guard,
             Ok(Begun::Replayed(stored)) => return reply.send(Ok(answers.replay(stored))),
             Err(error) if config.fail_open && error.kind() == ErrorKind::Store => {
                 let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
-                return fail_open(&idem, &config, &error, handler, request, &mut reply).await;
+                return reply.send(fail_open(&idem, &config, &error, handler, request).await);
             }
-            Err(error) => return reply.send(Ok(answers.refusal(error, effect.key()))),
+            Err(error) => return reply.send(Ok(answers.refusal(error, asked.effect.key()))),
         };
         let key = guard.key().clone();
         let action = config.action(&parts);
         parts.extensions.insert(Attempt {
             key: key.clone(),
-            client_key: step.cloned(),
+            client_key: asked.named.into_client_key(),
             number: guard.attempt(),
             generation: guard.generation(),
             effect: None,
@@ -171,7 +154,7 @@ impl<S: TransactionalStore> Settling<'_, S> {
         let limit = self.config.max_response_bytes;
         let fits = |length: u64| usize::try_from(length).is_ok_and(|length| length <= limit);
         let (parts, body) = response.into_parts();
-        let head = Head::of(&parts);
+        let head = stored_head(self.config, &parts);
         let (content, trailers, body) = if has_end && fits(body.size_hint().lower()) {
             match take(body, limit).await {
                 Taken::Whole(Whole { bytes, trailers }) => {
@@ -190,7 +173,7 @@ impl<S: TransactionalStore> Settling<'_, S> {
         } else {
             (Content::NotKept, None, ResponseBody::passed(body))
         };
-        let stored = head.stored(self.config, content, trailers.as_ref());
+        let stored = head.with(content, trailers.as_ref());
         let response = Response::from_parts(parts, body);
         match verdict {
             Verdict::Committed => self.commit(stored, response).await,
