@@ -78,9 +78,9 @@ pub(crate) async fn claim<S: Store>(
     let length = shared.settings.lease;
     let (claim, deadline, reply) = loop {
         let claim = call.leased_claim(length, recovery)?;
-        let intended = call.intended()?;
+        let intended = call.intended()?.map(Box::new);
         let deadline = Deadline::after(length);
-        match shared.store.claim(&claim, intended.as_ref()).await? {
+        match shared.store.claim(&claim, intended.as_deref()).await? {
             Reply::Aliased(key) => call.turn_to(&key)?,
             reply => break (claim, deadline, reply),
         }

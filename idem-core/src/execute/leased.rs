@@ -166,7 +166,7 @@ async fn wait_and_claim<S: Store, T: DeserializeOwned>(
                     Entry::Another => None,
                 };
                 let probed = match call.probe {
-                    true => probe(shared, call).await?,
+                    true => Box::pin(probe(shared, call)).await?,
                     false => None,
                 };
                 let claimed = match probed {
@@ -175,7 +175,8 @@ async fn wait_and_claim<S: Store, T: DeserializeOwned>(
                 };
                 match claimed {
                     Ok((held, started)) => return Ok(Acquired::Held(held, started)),
-                    Err(reply) => match turned_away(shared, call, reply).await {
+                    // Boxed, so that a claim which is won is not as large as what it spares.
+                    Err(reply) => match Box::pin(turned_away(shared, call, reply)).await {
                         Ok(done) => return Ok(Acquired::Replayed(done.into_inner())),
                         Err(error) => error,
                     },
@@ -208,6 +209,15 @@ async fn claim<S: Store>(
         let claimed = lease::claim(shared, call, recovery, called).await?;
         return Ok(claimed.map(|held| (held, None)));
     }
+    Box::pin(claim_apart(shared, call, recovery, called)).await
+}
+
+async fn claim_apart<S: Store>(
+    shared: &Arc<Shared<S>>,
+    call: &Arc<Prepared>,
+    recovery: Recovery,
+    called: Option<Called>,
+) -> Result<Result<(Held, Option<Started>), Reply>, Error> {
     let (answer, answered) = oneshot::channel();
     let token = shared.tracker.token();
     let task = {

@@ -1,8 +1,10 @@
 //! The key under which an effect is on record.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +25,14 @@ use super::{Digest, FromType, Idempotent, KeyError, Tenant, TenantKnown, derive}
 /// assert_eq!(key.short(), "44136fa3");
 /// # Ok::<(), idem_core::KeyError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+///
+/// Clones share the text.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct IdempotencyKey {
+pub struct IdempotencyKey(Arc<Inner>);
+
+struct Inner {
+    /// The tenant is part of it, so that it alone is compared.
     text: String,
     tenant: Tenant,
 }
@@ -69,31 +76,29 @@ impl IdempotencyKey {
         if digest.len() != HEX_DIGITS || !digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(fault());
         }
-        Ok(Self {
-            text: text.to_owned(),
-            tenant: Tenant::from_key(tenant)?,
-        })
+        let tenant = Tenant::from_key(tenant)?;
+        Ok(Self::new(text.to_owned(), tenant))
     }
 
     /// Returns the whole text.
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// Returns whose key it is.
     pub fn tenant(&self) -> &Tenant {
-        &self.tenant
+        &self.0.tenant
     }
 
     /// Returns whether the key was derived, rather than given by a client.
     pub fn is_derived(&self) -> bool {
-        self.text.starts_with("dk_")
+        self.0.text.starts_with("dk_")
     }
 
     /// Returns 8 hex digits, enough to find a call in a log and no more.
     pub fn short(&self) -> &str {
-        let digest = self.text.len() - HEX_DIGITS;
-        &self.text[digest..digest + 8]
+        let digest = self.0.text.len() - HEX_DIGITS;
+        &self.0.text[digest..digest + 8]
     }
 
     pub(crate) fn derived(tenant: Tenant, digest: &Digest) -> Self {
@@ -111,20 +116,43 @@ impl IdempotencyKey {
         text.push_str(tenant.as_str());
         text.push('_');
         text.push_str(digest.encode(&mut [0; HEX_DIGITS]));
-        Self { text, tenant }
+        Self::new(text, tenant)
+    }
+
+    fn new(text: String, tenant: Tenant) -> Self {
+        Self(Arc::new(Inner { text, tenant }))
     }
 }
 
-/// The tenant is part of the text.
+impl PartialEq for IdempotencyKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+}
+
+impl Eq for IdempotencyKey {}
+
+impl PartialOrd for IdempotencyKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for IdempotencyKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.text.cmp(&other.0.text)
+    }
+}
+
 impl Hash for IdempotencyKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
+        self.0.text.hash(state);
     }
 }
 
 impl fmt::Display for IdempotencyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.0.text)
     }
 }
 
@@ -153,7 +181,10 @@ impl TryFrom<String> for IdempotencyKey {
 
 impl From<IdempotencyKey> for String {
     fn from(key: IdempotencyKey) -> Self {
-        key.text
+        match Arc::try_unwrap(key.0) {
+            Ok(inner) => inner.text,
+            Err(shared) => shared.text.clone(),
+        }
     }
 }
 

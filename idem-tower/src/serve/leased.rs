@@ -169,11 +169,11 @@ impl<S: Store> Settling<'_, S> {
             Verdict::Declined => Outcome::Declined,
             Verdict::NothingHappened => {
                 let error = EffectError::nothing_happened(Answered(response.status()));
-                return self.pass_on(error, response, reply).await;
+                return Box::pin(self.pass_on(error, response, reply)).await;
             }
             Verdict::Failed => {
                 let error = EffectError::new(Answered(response.status()));
-                return self.pass_on(error, response, reply).await;
+                return Box::pin(self.pass_on(error, response, reply)).await;
             }
         };
         let limit = self.config.max_response_bytes;
@@ -195,7 +195,8 @@ impl<S: Store> Settling<'_, S> {
                 self.record(outcome, head, Content::NotKept, None, response, reply)
                     .await;
             }
-            None => self.relay(outcome, head, parts, body, reply).await,
+            // Boxed, as all that is rare here, so that the rest is not as large as it.
+            None => Box::pin(self.relay(outcome, head, parts, body, reply)).await,
         }
     }
 
@@ -284,7 +285,7 @@ impl<S: Store> Settling<'_, S> {
                 Done::Executed(_) => Ok(None),
                 Done::Replayed(stands) => Ok(Some(stands)),
             },
-            Outcome::Declined => match self.guard.fail(EffectError::final_(&stored)).await {
+            Outcome::Declined => match Box::pin(self.guard.fail(EffectError::final_(&stored))).await {
                 Ok(done) => Ok(Some(done.into_inner())),
                 Err(error) if error.kind() == ErrorKind::Declined => match error.declined() {
                     Some(stands) if stands != stored => Ok(Some(stands)),

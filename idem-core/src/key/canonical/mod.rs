@@ -94,7 +94,9 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T, mode: Mode) -> Result<Vec<u8>, C
 ///
 /// When the text is not JSON or holds something `mode` refuses; the error has the path and the byte offset.
 pub fn from_json(text: &[u8], mode: Mode) -> Result<Vec<u8>, CanonicalError> {
-    let mut writer = CanonicalWriter::new(mode);
+    // Mostly as long as the text, and no more.
+    let mut writer = CanonicalWriter::with_capacity(mode, text.len().min(MAX_BYTES));
+    writer.reserve_members();
     read::read(text, &mut writer)?;
     writer.finish()
 }

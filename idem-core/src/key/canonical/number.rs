@@ -97,6 +97,11 @@ impl CanonicalWriter {
     /// Writes a literal with all its digits, laid out as ECMAScript lays out a double, so that `1`, `1.0` and `1e0`
     /// are one number and so are `1e21` and its 22 digits.
     fn decimal(&mut self, literal: &str) -> Written {
+        // As most numbers are: its literal is how it is laid out.
+        if literal.len() <= LAID_OUT_AS_IT_IS && literal != "-0" && !literal.contains(['.', 'e', 'E']) {
+            self.check_size(literal.len())?;
+            return self.literal(literal);
+        }
         let (negative, unsigned) = match literal.strip_prefix('-') {
             Some(unsigned) => (true, unsigned),
             None => (false, literal),
@@ -186,6 +191,9 @@ pub(super) const MAX_SAFE: u64 = (1 << 53) - 1;
 
 /// From here on ECMAScript writes an exponent, and the text cannot be taken for an integer.
 const EXPONENT_FROM: f64 = 1e21;
+
+/// Up to here an integer is written with all its digits.
+const LAID_OUT_AS_IT_IS: usize = 21;
 
 /// Exact decimals are written with an exponent, so a large one costs nothing; this one is absurd all the same.
 const MAX_EXPONENT: u64 = 999_999;

@@ -173,10 +173,14 @@ impl CanonicalWriter {
 
     fn sort(&mut self, object: &Object) -> Written {
         let start = object.start as usize;
-        let mut members = self.members.split_off(object.first as usize);
+        // Out of the way, to be compared by the buffer that is beside them.
+        let mut all = std::mem::take(&mut self.members);
+        let members = &mut all[object.first as usize..];
         members.sort_by(|a, b| self.compare(a, b));
         if let Some(pair) = members.windows(2).find(|pair| self.compare(&pair[0], &pair[1]).is_eq()) {
-            return Err(self.duplicate(&pair[1]).within_member(&self.name_of(&pair[1])));
+            let error = self.duplicate(&pair[1]).within_member(&self.name_of(&pair[1]));
+            self.members = all;
+            return Err(error);
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -190,6 +194,7 @@ impl CanonicalWriter {
                 .extend_from_slice(&scratch[member.start as usize - start..member.end as usize - start]);
         }
         self.scratch = scratch;
+        self.members = all;
         Ok(())
     }
 

@@ -75,6 +75,11 @@ impl CanonicalWriter {
         }
     }
 
+    /// Makes room for the members of a document, which come as they like.
+    pub(super) fn reserve_members(&mut self) {
+        self.members.reserve(16);
+    }
+
     /// Creates a writer of keys that refuses `None`.
     pub(crate) fn complete() -> Self {
         Self {
