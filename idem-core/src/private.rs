@@ -1,7 +1,7 @@
 //! What generated code names. It is not public: anything here may change in any release.
 
 pub use crate::clock::Timestamp;
-pub use crate::key::canonical::{CanonicalError, CanonicalWriter, Elements, Members, Members as Out};
+pub use crate::key::canonical::{CanonicalError, CanonicalWriter, Elements, LOSSLESS, Members, Members as Out};
 pub use crate::key::{
     AsDisplay, AsSet, AsText, FromCall, FromType, Idempotent, IdempotentFields, KeyDisplay, KeyField, KeyField as Key,
     KeySchema, KeySet, KeyTenant, KeyText, Native, Recursive, Shape, Tenant, TenantField, TenantKnown, TenantSource,

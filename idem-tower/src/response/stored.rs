@@ -1,68 +1,56 @@
 //! A response as it is recorded.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use serde::{Deserialize, Serialize};
+use idem_core::__private::LOSSLESS;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A response as it is recorded: JSON, so that whoever looks into the store can read it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// `{"status":201,"headers":[["location","/orders/1"]],"content":{"text":".."},"trailers":[]}`. Headers are in their order,
+/// repeats included, and each byte of a value is one character. Content that is not UTF-8 is `{"base64":".."}`, and what was not
+/// kept is `"not_kept"`.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredResponse {
-    status: u16,
-    /// In their order, repeats included; each byte of a value is one character.
-    headers: Vec<(String, String)>,
+    status: StatusCode,
+    headers: HeaderMap,
     content: Content,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    trailers: Vec<(String, String)>,
+    trailers: HeaderMap,
 }
 
 /// The body of a recorded response.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
-    /// What is UTF-8.
-    Text(String),
-    /// Anything else.
-    Base64(Base64),
+    Kept(Bytes),
     /// The body was too long or had no end; repeats do not get it.
     NotKept,
 }
 
 impl Content {
     pub(crate) fn of(bytes: &Bytes) -> Self {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Self::Text(text.to_owned()),
-            Err(_) => Self::Base64(Base64(bytes.clone())),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Base64(Bytes);
-
-impl Serialize for Base64 {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Base64 {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        let bytes = STANDARD.decode(text.as_bytes()).map_err(serde::de::Error::custom)?;
-        Ok(Self(bytes.into()))
+        Self::Kept(bytes.clone())
     }
 }
 
 impl StoredResponse {
     /// Keeps the status and those of the headers that `keeps` takes, without a body as yet.
     pub(crate) fn head(status: StatusCode, headers: &HeaderMap, keeps: impl Fn(&HeaderName) -> bool) -> Self {
+        let mut kept = HeaderMap::new();
+        for (name, value) in headers.iter().filter(|(name, _)| keeps(name)) {
+            kept.append(name, value.clone());
+        }
         Self {
-            status: status.as_u16(),
-            headers: lines(headers.iter().filter(|(name, _)| keeps(name))),
+            status,
+            headers: kept,
             content: Content::NotKept,
-            trailers: Vec::new(),
+            trailers: HeaderMap::new(),
         }
     }
 
@@ -70,55 +58,186 @@ impl StoredResponse {
     pub(crate) fn with(mut self, content: Content, trailers: Option<&HeaderMap>) -> Self {
         self.content = content;
         if let Some(trailers) = trailers {
-            self.trailers = lines(trailers.iter());
+            self.trailers = trailers.clone();
         }
         self
     }
 
-    /// The response, its body and its trailers; `None` where the body was not kept or the record is of no use.
+    /// The response, its body and its trailers; `None` where the body was not kept.
     pub(crate) fn into_response(self) -> Option<(Response<Bytes>, Option<HeaderMap>)> {
-        let body = match self.content {
-            Content::Text(text) => text.into(),
-            Content::Base64(Base64(bytes)) => bytes,
-            Content::NotKept => return None,
+        let Content::Kept(body) = self.content else {
+            return None;
         };
         let mut response = Response::new(body);
-        *response.status_mut() = StatusCode::from_u16(self.status).ok()?;
-        *response.headers_mut() = header_map(self.headers)?;
-        let trailers = match self.trailers.is_empty() {
-            true => None,
-            false => Some(header_map(self.trailers)?),
-        };
-        Some((response, trailers))
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        Some((response, (!self.trailers.is_empty()).then_some(self.trailers)))
     }
 }
 
-fn lines<'h>(headers: impl Iterator<Item = (&'h HeaderName, &'h HeaderValue)>) -> Vec<(String, String)> {
-    headers
-        .map(|(name, value)| (name.as_str().to_owned(), latin1(value.as_bytes())))
-        .collect()
+impl Serialize for StoredResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            status: u16,
+            headers: Lines<&'a HeaderMap>,
+            content: &'a Content,
+            #[serde(skip_serializing_if = "Lines::is_empty")]
+            trailers: Lines<&'a HeaderMap>,
+        }
+        let members = Members {
+            status: self.status.as_u16(),
+            headers: Lines(&self.headers),
+            content: &self.content,
+            trailers: Lines(&self.trailers),
+        };
+        serializer.serialize_newtype_struct(LOSSLESS, &members)
+    }
 }
 
-fn header_map(lines: Vec<(String, String)>) -> Option<HeaderMap> {
-    let mut map = HeaderMap::with_capacity(lines.len());
-    for (name, value) in lines {
-        let name = HeaderName::try_from(name).ok()?;
-        let bytes = match value.is_ascii() {
-            true => value.into_bytes(),
-            false => value
+impl<'de> Deserialize<'de> for StoredResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Members {
+            status: u16,
+            headers: Lines<HeaderMap>,
+            content: Content,
+            #[serde(default)]
+            trailers: Lines<HeaderMap>,
+        }
+        let members = Members::deserialize(deserializer)?;
+        Ok(Self {
+            status: StatusCode::from_u16(members.status).map_err(D::Error::custom)?,
+            headers: members.headers.0,
+            content: members.content,
+            trailers: members.trailers.0,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Written<'a> {
+    Text(Cow<'a, str>),
+    Base64(Cow<'a, str>),
+    NotKept,
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::NotKept => Written::NotKept,
+            Self::Kept(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Written::Text(text.into()),
+                Err(_) => Written::Base64(STANDARD.encode(bytes).into()),
+            },
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Text(text) => Self::Kept(text.into_owned().into()),
+            Written::Base64(text) => Self::Kept(STANDARD.decode(text.as_bytes()).map_err(D::Error::custom)?.into()),
+            Written::NotKept => Self::NotKept,
+        })
+    }
+}
+
+/// Headers as pairs.
+#[derive(Default)]
+struct Lines<H>(H);
+
+impl Lines<&HeaderMap> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Lines<&HeaderMap> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut lines = serializer.serialize_seq(Some(self.0.len()))?;
+        for (name, value) in self.0 {
+            lines.serialize_element(&(name.as_str(), latin1(value.as_bytes())))?;
+        }
+        lines.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Lines<HeaderMap> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = HeaderMap;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("pairs of names and values")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut lines: A) -> Result<HeaderMap, A::Error> {
+                let mut map = HeaderMap::new();
+                while let Some((Name(name), Value(value))) = lines.next_element()? {
+                    map.append(name, value);
+                }
+                Ok(map)
+            }
+        }
+        deserializer.deserialize_seq(Pairs).map(Self)
+    }
+}
+
+struct Name(HeaderName);
+
+struct Value(HeaderValue);
+
+macro_rules! of_text {
+    ($type:ident, $read:expr) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+
+                impl Visitor<'_> for Text {
+                    type Value = $type;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("the text of a header")
+                    }
+
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        let read: fn(&str) -> Option<$type> = $read;
+                        read(text).ok_or_else(|| E::custom("a header that cannot be one"))
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+    };
+}
+
+of_text!(Name, |text| HeaderName::from_bytes(text.as_bytes()).ok().map(Name));
+of_text!(Value, |text| {
+    let value = match text.is_ascii() {
+        true => HeaderValue::from_bytes(text.as_bytes()),
+        false => {
+            let bytes: Option<Vec<u8>> = text
                 .chars()
-                .map(|character| u8::try_from(u32::from(character)))
-                .collect::<Result<_, _>>()
-                .ok()?,
-        };
-        map.append(name, HeaderValue::try_from(bytes).ok()?);
-    }
-    Some(map)
-}
+                .map(|character| u8::try_from(u32::from(character)).ok())
+                .collect();
+            HeaderValue::from_maybe_shared(Bytes::from(bytes?))
+        }
+    };
+    value.ok().map(Value)
+});
 
 /// A header's value is bytes of any charset; ISO-8859-1 has a character for each.
-fn latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| char::from(*byte)).collect()
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => text.into(),
+        _ => bytes.iter().map(|byte| char::from(*byte)).collect::<String>().into(),
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ mod writer;
 
 pub use self::error::{CanonicalError, CanonicalErrorKind};
 pub use self::members::{Elements, Members};
+#[doc(hidden)]
+pub use self::serialize::LOSSLESS;
 pub use self::writer::CanonicalWriter;
 
 use serde::Serialize;

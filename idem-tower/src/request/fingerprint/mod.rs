@@ -45,7 +45,7 @@ pub(crate) struct Seen<'r> {
 /// Computes the fingerprint.
 pub(crate) fn fingerprint(seen: &Seen<'_>, comparison: &Comparison) -> Digest {
     let target = target(seen.parts);
-    let mut hash = Preimage(Sha256::new());
+    let mut hash = Preimage(Vec::with_capacity(256));
     hash.part(b"idem.http.1");
     hash.part(seen.parts.method.as_str().as_bytes());
     hash.part(target.path().as_bytes());
@@ -63,7 +63,7 @@ pub(crate) fn fingerprint(seen: &Seen<'_>, comparison: &Comparison) -> Digest {
     let (way, digest) = body_digest(&seen.parts.headers, seen.body, comparison);
     hash.part(way);
     hash.part(&digest);
-    Digest::from_bytes(hash.0.finalize().into())
+    Digest::of(hash.0)
 }
 
 fn body_digest(headers: &HeaderMap, body: &[u8], comparison: &Comparison) -> (&'static [u8], [u8; 32]) {
@@ -81,26 +81,27 @@ fn body_digest(headers: &HeaderMap, body: &[u8], comparison: &Comparison) -> (&'
         && let Some(boundary) = multipart_boundary(headers)
         && let Some(parts) = multipart::parts(boundary, body)
     {
-        let mut hash = Preimage(Sha256::new());
-        for (headers, content) in parts {
-            hash.part(headers);
-            hash.part(content);
+        let mut hash = Sha256::new();
+        for part in parts.into_iter().flat_map(|(headers, content)| [headers, content]) {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
         }
-        return (b"multipart", hash.0.finalize().into());
+        return (b"multipart", hash.finalize().into());
     }
     (b"bytes", Sha256::digest(body).into())
 }
 
-struct Preimage(Sha256);
+/// Small parts are put together before they are hashed, which costs less than to hash each.
+struct Preimage(Vec<u8>);
 
 impl Preimage {
     fn part(&mut self, part: &[u8]) {
         self.count(part.len());
-        self.0.update(part);
+        self.0.extend_from_slice(part);
     }
 
     fn count(&mut self, count: usize) {
-        self.0.update((count as u64).to_be_bytes());
+        self.0.extend_from_slice(&(count as u64).to_be_bytes());
     }
 }
 
