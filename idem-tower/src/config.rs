@@ -16,6 +16,9 @@ use crate::response::{KEPT, is_never_kept};
 use crate::status::Disposition;
 
 pub(crate) type OfParts<T> = Arc<dyn Fn(&Parts) -> T + Send + Sync>;
+type OfBody = Arc<dyn Fn(&[u8], Option<&Tenant>) -> Result<Identified, BodyError> + Send + Sync>;
+type OfStatus = Arc<dyn Fn(StatusCode) -> Disposition + Send + Sync>;
+type OfProblem = Arc<dyn Fn(&Problem) -> Rendered + Send + Sync>;
 
 /// Whose keys they are.
 #[derive(Clone)]
@@ -38,7 +41,7 @@ pub(crate) enum Source {
 #[derive(Clone)]
 pub(crate) struct BodySource {
     /// The second is the tenant of the request; `None` where it is shared.
-    pub(crate) read: Arc<dyn Fn(&[u8], Option<&Tenant>) -> Result<Identified, BodyError> + Send + Sync>,
+    pub(crate) read: OfBody,
     /// Whether the header is the caller's step.
     pub(crate) step: bool,
 }
@@ -63,7 +66,7 @@ pub(crate) struct Config {
     pub(crate) comparison: Comparison,
     pub(crate) max_request_bytes: usize,
     pub(crate) max_response_bytes: usize,
-    pub(crate) disposition: Option<Arc<dyn Fn(StatusCode) -> Disposition + Send + Sync>>,
+    pub(crate) disposition: Option<OfStatus>,
     pub(crate) kept_headers: Vec<HeaderName>,
     pub(crate) retention: Duration,
     pub(crate) retain: Retain,
@@ -73,7 +76,7 @@ pub(crate) struct Config {
     pub(crate) store_timeout: Duration,
     pub(crate) fail_open: bool,
     pub(crate) replay_marker: HeaderName,
-    pub(crate) renderer: Option<Arc<dyn Fn(&Problem) -> Rendered + Send + Sync>>,
+    pub(crate) renderer: Option<OfProblem>,
     pub(crate) problem_base: Cow<'static, str>,
     pub(crate) docs: HeaderValue,
 }

@@ -23,7 +23,6 @@ pin_project! {
 
 pin_project! {
     #[project = Projected]
-    #[expect(clippy::large_enum_variant, reason = "a box would cost every request")]
     enum Inner<F, R, E> {
         Passed { #[pin] future: F },
         Answered { response: Option<Response<ResponseBody<R>>> },

@@ -114,6 +114,10 @@ where
 
 impl<I, S, M> Idempotency<I, S, M> {
     /// What names the effect; `None` if the request passes.
+    #[expect(
+        clippy::result_large_err,
+        reason = "it is the answer, which a box would be opened for at once"
+    )]
     fn named<R>(&self, parts: &http::request::Parts) -> Result<Option<Named>, Response<ResponseBody<R>>> {
         let config = &self.config;
         let reads_header = match &config.source {

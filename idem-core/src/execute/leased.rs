@@ -72,7 +72,9 @@ impl<S, I: IdempotentFields + ?Sized, Source> Call<'_, S, I, Source> {
         match acquire(shared, &call, recovery).await? {
             Acquired::Replayed(value) => Ok(Done::Replayed(value)),
             Acquired::Held(held, started) => {
-                started.map(Started::say);
+                if let Some(started) = started {
+                    started.say();
+                }
                 let token = shared.tracker.token();
                 let span = call.watch.span();
                 let work = work(Arc::clone(shared), call, held, effect, token).instrument(span);
@@ -120,7 +122,9 @@ pub(super) async fn hold<S: Store, T: Serialize + DeserializeOwned>(
     match acquire(&shared, &call, recovery).await? {
         Acquired::Replayed(value) => Ok(Leased::Replayed(value)),
         Acquired::Held(held, started) => {
-            started.map(Started::say);
+            if let Some(started) = started {
+                started.say();
+            }
             Ok(Leased::Execute(LeasedGuard::new(shared, call, held)))
         }
     }

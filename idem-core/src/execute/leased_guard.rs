@@ -19,10 +19,6 @@ use crate::store::Store;
 
 /// What [`Call::lease`](super::Call::lease) found.
 #[must_use]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is matched and taken apart at once; a box would cost every call"
-)]
 pub enum Leased<S: Store, T> {
     /// The claim is won: have the effect, then [`LeasedGuard::complete`].
     Execute(LeasedGuard<S, T>),

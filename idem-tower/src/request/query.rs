@@ -2,9 +2,12 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
+/// A name and its value.
+type Pair<'q> = (Cow<'q, [u8]>, Cow<'q, [u8]>);
+
 /// The pairs of a query as a form is read (WHATWG URL: `+` is a space, percent escapes are decoded, nothing is refused),
 /// sorted by name. Repeats of a name keep their order.
-pub(super) fn pairs(query: &str) -> Vec<(Cow<'_, [u8]>, Cow<'_, [u8]>)> {
+pub(super) fn pairs(query: &str) -> Vec<Pair<'_>> {
     let mut pairs: Vec<_> = query
         .split('&')
         .filter(|pair| !pair.is_empty())

@@ -17,6 +17,10 @@ pub(super) type Place = (Tenant, PlaceDigest);
 #[derive(Default)]
 pub(super) struct Journal {
     /// In the order of their commits; what follows holds positions in it.
+    #[expect(
+        clippy::vec_box,
+        reason = "a vector of entries would move them all, under the lock, when it grows"
+    )]
     entries: Vec<Box<Made>>,
     keys: HashMap<IdempotencyKey, OfKey>,
     places: HashMap<Place, OfPlace>,

@@ -271,6 +271,7 @@ impl TransactionalStore for MemoryStore {
 }
 
 /// What a completion makes of a record.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Judged {
     Stale,
     /// It was sent again, perhaps with another outcome: the first one stands, in record and ledger.
