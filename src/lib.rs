@@ -1,7 +1,7 @@
-#![cfg_attr(all(feature = "macros", feature = "sqlite"), doc = include_str!("../README.md"))]
+#![cfg_attr(all(feature = "macros", feature = "sqlite", feature = "axum"), doc = include_str!("../README.md"))]
 #![cfg_attr(
-    not(all(feature = "macros", feature = "sqlite")),
-    doc = "Exactly-once effects for Rust services and agent tools; the feature `sqlite` shows the whole of it."
+    not(all(feature = "macros", feature = "sqlite", feature = "axum")),
+    doc = "Exactly-once effects for Rust services and agent tools; the features `sqlite` and `axum` show the whole of it."
 )]
 
 // Expansions name `::idem`, also inside this crate's own documentation tests.
@@ -37,6 +37,10 @@ pub mod _documentation {
     #[cfg(all(feature = "macros", feature = "sqlite"))]
     #[doc = include_str!("../docs/by-hand.md")]
     pub mod by_hand {}
+
+    #[cfg(all(feature = "macros", feature = "sqlite", feature = "axum"))]
+    #[doc = include_str!("../docs/http.md")]
+    pub mod http {}
 
     #[doc = include_str!("../docs/operations.md")]
     pub mod operations {}

@@ -10,8 +10,68 @@ use serde::Serialize;
 
 /// Why a request was not served, as clients tell it apart.
 ///
-/// What each asks of the client: 400, correct the request · 409, the same request with the same key, later · 413, send
-/// less · 422, this key can never serve this request · 503, the same request with the same key, later.
+/// What each status asks of the client: 400, correct the request · 409, the same request with the same key, later · 413,
+/// send less · 422, this key can never serve this request · 503, the same request with the same key, later.
+///
+/// The `type` of a problem points to its section here.
+///
+/// ### key-missing
+///
+/// 400. The route requires a key and the request has none. Nothing was done. Send the request with a key of your choice, such
+/// as a UUID, and keep it for repeats.
+///
+/// ### key-invalid
+///
+/// 400. The key cannot be read, or the header is there more than once; on a route that derives keys, the body cannot be read
+/// or names no effect. Nothing was done. The detail says what is wrong: correct it. Another attempt with the same text gets
+/// the same answer.
+///
+/// ### in-flight
+///
+/// 409, with `Retry-After`. An earlier request under this key is being worked on, or its server died and the lease of its claim
+/// has not ended. Wait for the stated time, then send the same request with the same key: its response will be the answer.
+///
+/// ### body-too-large
+///
+/// 413. The body is longer than the service reads. Nothing was done, and the key is free. Send less.
+///
+/// ### key-reused
+///
+/// 422. The key belongs to another request: method, path, query, content type or body differ, or on a route that derives
+/// keys, a field that is payload. Nothing was done. To repeat the earlier request, send it as it was; for this one, use a new
+/// key.
+///
+/// ### key-expired
+///
+/// 422. The request was done under this key, so long ago that its response is not kept any more. It was not done again. Look
+/// its result up; a new key does it once more.
+///
+/// ### already-executed
+///
+/// 422. What the request asks for may happen once and was done under another key. It was not done again, and no key will do
+/// it. Look its result up.
+///
+/// ### revoked
+///
+/// 422. The request was done under this key, and somebody has undone it since. It was not done again. A new key does it once
+/// more.
+///
+/// ### result-unavailable
+///
+/// 422. The request was done under this key, and its response was not kept: it was too long, had no end, could not be read
+/// back, or the service keeps none. It was not done again. Look its result up.
+///
+/// ### store-unavailable
+///
+/// 503, with `Retry-After`. The store did not answer in time, or undid the transaction. The handler did not run or was rolled
+/// back; where the answer to a commit was lost, the next attempt finds out. Send the same request with the same key after the
+/// stated time: it will not be done twice.
+///
+/// ### outcome-unknown
+///
+/// 503, with `Retry-After`. An earlier attempt ended without telling whether it had its effect, and the service does not run
+/// it again on a guess. Send the same request with the same key later: when the outcome is known it is the answer. A new key
+/// may do it twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {

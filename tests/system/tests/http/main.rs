@@ -5,6 +5,7 @@ mod concurrency;
 mod derived;
 mod faults;
 mod hostile;
+mod openapi;
 mod outcomes;
 mod processes;
 mod sameness;
