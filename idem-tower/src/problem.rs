@@ -17,12 +17,12 @@ use serde::Serialize;
 ///
 /// ### key-missing
 ///
-/// 400. The route requires a key and the request has none. Nothing was done. Send the request with a key of your choice, such
+/// Status 400. The route requires a key and the request has none. Nothing was done. Send the request with a key of your choice, such
 /// as a UUID, and keep it for repeats.
 ///
 /// ### key-invalid
 ///
-/// 400. The key cannot be read, or the header is there more than once; on a route that derives keys, the body cannot be read
+/// Status 400. The key cannot be read, or the header is there more than once; on a route that derives keys, the body cannot be read
 /// or names no effect. Nothing was done. The detail says what is wrong: correct it. Another attempt with the same text gets
 /// the same answer.
 ///
@@ -33,32 +33,32 @@ use serde::Serialize;
 ///
 /// ### body-too-large
 ///
-/// 413. The body is longer than the service reads. Nothing was done, and the key is free. Send less.
+/// Status 413. The body is longer than the service reads. Nothing was done, and the key is free. Send less.
 ///
 /// ### key-reused
 ///
-/// 422. The key belongs to another request: method, path, query, content type or body differ, or on a route that derives
+/// Status 422. The key belongs to another request: method, path, query, content type or body differ, or on a route that derives
 /// keys, a field that is payload. Nothing was done. To repeat the earlier request, send it as it was; for this one, use a new
 /// key.
 ///
 /// ### key-expired
 ///
-/// 422. The request was done under this key, so long ago that its response is not kept any more. It was not done again. Look
+/// Status 422. The request was done under this key, so long ago that its response is not kept any more. It was not done again. Look
 /// its result up; a new key does it once more.
 ///
 /// ### already-executed
 ///
-/// 422. What the request asks for may happen once and was done under another key. It was not done again, and no key will do
+/// Status 422. What the request asks for may happen once and was done under another key. It was not done again, and no key will do
 /// it. Look its result up.
 ///
 /// ### revoked
 ///
-/// 422. The request was done under this key, and somebody has undone it since. It was not done again. A new key does it once
+/// Status 422. The request was done under this key, and somebody has undone it since. It was not done again. A new key does it once
 /// more.
 ///
 /// ### result-unavailable
 ///
-/// 422. The request was done under this key, and its response was not kept: it was too long, had no end, could not be read
+/// Status 422. The request was done under this key, and its response was not kept: it was too long, had no end, could not be read
 /// back, or the service keeps none. It was not done again. Look its result up.
 ///
 /// ### store-unavailable
