@@ -261,9 +261,9 @@ impl<S, M, K> Builder<S, M, K> {
     }
 
     /// Keeps the digest of responses and not the responses, for those that hold a secret: repeats are told that the
-    /// response is not available. Default: they are kept.
+    /// response is not available. Default: that of the [`Idem`]'s settings, which keep them unless they say otherwise.
     pub fn retain(mut self, retain: Retain) -> Self {
-        self.config.retain = retain;
+        self.config.retain = Some(retain);
         self
     }
 

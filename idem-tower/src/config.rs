@@ -69,7 +69,8 @@ pub(crate) struct Config {
     pub(crate) disposition: Option<OfStatus>,
     pub(crate) kept_headers: Vec<HeaderName>,
     pub(crate) retention: Duration,
-    pub(crate) retain: Retain,
+    /// That of the executor unless it is set.
+    pub(crate) retain: Option<Retain>,
     pub(crate) ledger: bool,
     pub(crate) tombstone: Option<Duration>,
     pub(crate) wait: Duration,
@@ -110,7 +111,7 @@ impl Config {
             disposition: None,
             kept_headers: KEPT.to_vec(),
             retention: profile.retention(),
-            retain: Retain::Body,
+            retain: None,
             ledger: profile.has_ledger(),
             tombstone: None,
             wait: Duration::ZERO,
@@ -141,7 +142,11 @@ impl Config {
 
     /// What is wrong with the settings, if something is.
     pub(crate) fn fault(&self) -> Option<String> {
-        if let Some(name) = self.kept_headers.iter().find(|name| is_never_kept(name)) {
+        if let Some(name) = self
+            .kept_headers
+            .iter()
+            .find(|name| is_never_kept(name) || **name == self.rules.name || **name == self.replay_marker)
+        {
             return Some(format!(
                 "the response header `{name}` belongs to one caller or one exchange and cannot be kept for repeats; leave it out of `keep_header`"
             ));

@@ -63,6 +63,7 @@ mod builder;
 mod config;
 mod failure;
 mod future;
+mod grpc;
 mod header;
 mod layer;
 mod problem;

@@ -213,7 +213,7 @@ impl ProblemKind {
 /// `code`, `retryable` and, where there is one, `retry_after`. It never holds anything that is stored.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// Why; `None` where the service itself is at fault, which is status 500.
+    /// Why; `None` where the service itself is at fault, which is status 500, and for a request that broke off, 400.
     pub(crate) kind: Option<ProblemKind>,
     pub(crate) status: StatusCode,
     pub(crate) detail: Cow<'static, str>,
@@ -222,7 +222,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Why the request was not served; `None` where the service itself is at fault.
+    /// Why the request was not served; `None` where the service itself is at fault (500), and for a body that broke off (400).
     #[must_use]
     pub fn kind(&self) -> Option<ProblemKind> {
         self.kind
@@ -258,11 +258,14 @@ impl Problem {
         &self.detail
     }
 
-    /// The slug in snake case: `key_reused`; `internal` where the service is at fault.
+    /// The slug in snake case: `key_reused`; without a kind `internal`, or `bad_request` where the request broke off.
     #[must_use]
     pub fn code(&self) -> String {
-        self.kind
-            .map_or_else(|| "internal".to_owned(), |kind| kind.slug().replace('-', "_"))
+        match self.kind {
+            Some(kind) => kind.slug().replace('-', "_"),
+            None if self.status.is_server_error() => "internal".to_owned(),
+            None => "bad_request".to_owned(),
+        }
     }
 
     /// Whether the same request with the same key may succeed later.

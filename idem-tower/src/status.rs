@@ -79,13 +79,18 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// A committed effect wins over everything.
-    pub(crate) fn of(status: StatusCode, disposition: Disposition, marks: &Extensions) -> Self {
+    /// What the handler has marked, whatever the status. A committed effect wins over everything.
+    pub(crate) fn of_marks(marks: &Extensions) -> Option<Self> {
         if marks.get::<EffectCommitted>().is_some() {
-            return Self::Committed;
+            return Some(Self::Committed);
         }
-        if marks.get::<NothingHappened>().is_some() || marks.get::<DoNotStore>().is_some() {
-            return Self::NothingHappened;
+        (marks.get::<NothingHappened>().is_some() || marks.get::<DoNotStore>().is_some())
+            .then_some(Self::NothingHappened)
+    }
+
+    pub(crate) fn of(status: StatusCode, disposition: Disposition, marks: &Extensions) -> Self {
+        if let Some(verdict) = Self::of_marks(marks) {
+            return verdict;
         }
         match disposition {
             Disposition::Store if status.is_success() || status.is_redirection() => Self::Committed,

@@ -346,7 +346,7 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
 
     /// Claims the key and hands over the open transaction, for effects that do not fit a closure.
     ///
-    /// The guard commits in [`Guard::complete`]; dropping it rolls everything back. It is not run
+    /// The guard commits in [`Guard::complete`](super::Guard::complete); dropping it rolls everything back. It is not run
     /// again on a serialisation failure: that is a retryable error.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ pub trait Idempotent: IdempotentFields {
     ///
     /// # Errors
     ///
-    /// As [`derive`].
+    /// As [`derive()`].
     fn derived(&self, tenant: Option<&Tenant>) -> Result<Derived, KeyError> {
         derive(self, tenant)
     }

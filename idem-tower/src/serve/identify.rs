@@ -34,9 +34,11 @@ impl Asked {
             .probe(false)
             .wait(wait)
             .retention(config.retention)
-            .retain(config.retain)
             // The layer's own limit counts the bytes of the body, and not those of its record.
             .max_outcome_bytes(usize::MAX);
+        if let Some(retain) = config.retain {
+            call = call.retain(retain);
+        }
         if !config.ledger {
             call = call.without_ledger();
         }

@@ -13,7 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::BodyExt as _;
 use idem_core::{
@@ -27,6 +27,7 @@ use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
 use super::{Reply, Work, fail_open, is_in_flight, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
+use crate::grpc::{self, Judged};
 use crate::request::RequestBody;
 use crate::response::{
     BoxError, Content, Relayed, ResponseBody, StoredResponse, Taken, Whole, in_bytes, is_event_stream, joined, take,
@@ -88,12 +89,14 @@ impl<S: Store> Serves<S> for Leased {
             effect: Some(handle),
         });
         let is_routed = route(&parts).is_some();
+        let is_grpc = grpc::is_grpc(&parts.headers);
         let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
         let settling = Settling {
             config: &config,
             guard,
             key: handle_key,
             is_routed,
+            is_grpc,
         };
         let renewal = settling.guard.renewal();
         // Apart from what a replay needs, which is most of the time all.
@@ -142,6 +145,7 @@ struct Settling<'c, S: Store> {
     guard: LeasedGuard<S, StoredResponse>,
     key: IdempotencyKey,
     is_routed: bool,
+    is_grpc: bool,
 }
 
 /// What becomes of an attempt whose response stands.
@@ -159,6 +163,9 @@ impl<S: Store> Settling<'_, S> {
     async fn settle<R: ResponseBytes, E>(self, mut response: Response<R>, reply: &mut Reply<R, E>) {
         // What a handler passes on from another service says nothing of this request.
         response.headers_mut().remove(&self.config.replay_marker);
+        if self.is_grpc && response.status() == StatusCode::OK {
+            return Box::pin(self.settle_grpc(response, reply)).await;
+        }
         let disposition = match is_unrouted(&response, self.is_routed) {
             true => crate::status::Disposition::Release,
             false => self.config.disposition(response.status()),
@@ -169,11 +176,11 @@ impl<S: Store> Settling<'_, S> {
             Verdict::Declined => Outcome::Declined,
             Verdict::NothingHappened => {
                 let error = EffectError::nothing_happened(Answered(response.status()));
-                return Box::pin(self.pass_on(error, response, reply)).await;
+                return Box::pin(self.pass_on(error, response.map(ResponseBody::passed), reply)).await;
             }
             Verdict::Failed => {
                 let error = EffectError::new(Answered(response.status()));
-                return Box::pin(self.pass_on(error, response, reply)).await;
+                return Box::pin(self.pass_on(error, response.map(ResponseBody::passed), reply)).await;
             }
         };
         let limit = self.config.max_response_bytes;
@@ -200,14 +207,40 @@ impl<S: Store> Settling<'_, S> {
         }
     }
 
+    /// Settles by the status of gRPC, which is known when the response has been read.
+    async fn settle_grpc<R: ResponseBytes, E>(self, response: Response<R>, reply: &mut Reply<R, E>) {
+        let Judged {
+            verdict,
+            content,
+            trailers,
+            response,
+        } = grpc::judge(response, self.config.max_response_bytes).await;
+        let (parts, body) = response.into_parts();
+        let head = stored_head(self.config, &parts);
+        let response = Response::from_parts(parts, body);
+        let outcome = match verdict {
+            Verdict::Committed => Outcome::Committed,
+            Verdict::Declined => Outcome::Declined,
+            Verdict::NothingHappened => {
+                let error = EffectError::nothing_happened(Answered(response.status()));
+                return self.pass_on(error, response, reply).await;
+            }
+            Verdict::Failed => {
+                let error = EffectError::new(Answered(response.status()));
+                return self.pass_on(error, response, reply).await;
+            }
+        };
+        self.record(outcome, head, content, trailers, response, reply).await;
+    }
+
     /// Tells the executor that nothing is to be kept, and the client what the handler answered.
-    async fn pass_on<R, E>(self, error: EffectError, response: Response<R>, reply: &mut Reply<R, E>) {
+    async fn pass_on<R, E>(self, error: EffectError, response: Response<ResponseBody<R>>, reply: &mut Reply<R, E>) {
         let answers = Answers(self.config);
         let answer = match self.guard.fail(error).await {
             // Another attempt has taken over and has an outcome: that one stands.
             Ok(done) => answers.replay(done.into_inner()),
             Err(error) if error.kind() == ErrorKind::Declined => answers.refusal(error, &self.key),
-            Err(_) => response.map(ResponseBody::passed),
+            Err(_) => response,
         };
         reply.send(Ok(answer));
     }
@@ -367,7 +400,9 @@ async fn patiently<F: Future>(mut recording: Pin<&mut F>) -> Option<F::Output> {
 
 /// What is kept of a response before its body is known.
 pub(super) fn stored_head(config: &Config, parts: &http::response::Parts) -> StoredResponse {
-    StoredResponse::head(parts.status, &parts.headers, |name| config.keeps(name))
+    StoredResponse::head(parts.status, &parts.headers, |name| {
+        config.keeps(name) || grpc::is_status(name)
+    })
 }
 
 /// What was delivered so far, as long as it is to be kept.

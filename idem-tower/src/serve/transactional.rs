@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use idem_core::{Begun, Done, Error, ErrorKind, Guard, Idem, IdempotencyKey, Retry, TransactionalStore};
 
 use super::answer::Answers;
@@ -22,6 +22,7 @@ use super::{Work, fail_open, is_in_flight, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::failure::failure_of;
+use crate::grpc::{self, Judged};
 use crate::request::RequestBody;
 use crate::response::{Content, ResponseBody, StoredResponse, Taken, Whole, is_event_stream, take};
 use crate::status::{Disposition, Unbounded, Verdict, is_unrouted};
@@ -77,6 +78,7 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
         let slot = Slot::new(guard);
         parts.extensions.insert(slot.clone());
         let is_routed = route(&parts).is_some();
+        let is_grpc = grpc::is_grpc(&parts.headers);
         let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
         let called = Box::pin(idem.inside(&key, handler.call(request))).await;
         let was_lent = slot.was_lent();
@@ -89,6 +91,7 @@ impl<S: TransactionalStore> Serves<S> for Transactional {
                     guard,
                     key,
                     is_routed,
+                    is_grpc,
                 };
                 let (response, committed) = Box::pin(settling.settle(response)).await;
                 if committed && !was_lent {
@@ -135,6 +138,7 @@ struct Settling<'c, S: TransactionalStore> {
     guard: Guard<S, StoredResponse>,
     key: IdempotencyKey,
     is_routed: bool,
+    is_grpc: bool,
 }
 
 impl<S: TransactionalStore> Settling<'_, S> {
@@ -142,13 +146,16 @@ impl<S: TransactionalStore> Settling<'_, S> {
     async fn settle<R: ResponseBytes>(self, mut response: Response<R>) -> (Response<ResponseBody<R>>, bool) {
         // What a handler passes on from another service says nothing of this request.
         response.headers_mut().remove(&self.config.replay_marker);
+        if self.is_grpc && response.status() == StatusCode::OK {
+            return self.settle_grpc(response).await;
+        }
         let disposition = match is_unrouted(&response, self.is_routed) {
             true => Disposition::Release,
             false => self.config.disposition(response.status()),
         };
         let verdict = Verdict::of(response.status(), disposition, response.extensions());
         if matches!(verdict, Verdict::NothingHappened | Verdict::Failed) {
-            return (self.roll_back(response).await, false);
+            return (self.roll_back(response.map(ResponseBody::passed)).await, false);
         }
         let has_end = response.extensions_mut().remove::<Unbounded>().is_none() && !is_event_stream(response.headers());
         let limit = self.config.max_response_bytes;
@@ -178,6 +185,24 @@ impl<S: TransactionalStore> Settling<'_, S> {
         match verdict {
             Verdict::Committed => self.commit(stored, response).await,
             _ => (self.decline(stored, response).await, false),
+        }
+    }
+
+    /// Settles by the status of gRPC, which is known when the response has been read.
+    async fn settle_grpc<R: ResponseBytes>(self, response: Response<R>) -> (Response<ResponseBody<R>>, bool) {
+        let Judged {
+            verdict,
+            content,
+            trailers,
+            response,
+        } = grpc::judge(response, self.config.max_response_bytes).await;
+        let (parts, body) = response.into_parts();
+        let stored = stored_head(self.config, &parts).with(content, trailers.as_ref());
+        let response = Response::from_parts(parts, body);
+        match verdict {
+            Verdict::Committed => self.commit(stored, response).await,
+            Verdict::Declined => (self.decline(stored, response).await, false),
+            Verdict::NothingHappened | Verdict::Failed => (self.roll_back(response).await, false),
         }
     }
 
@@ -211,7 +236,7 @@ impl<S: TransactionalStore> Settling<'_, S> {
     }
 
     /// Nothing is kept. A failure of which the database says that it undid the transaction is no failure of the request.
-    async fn roll_back<R: ResponseBytes>(self, response: Response<R>) -> Response<ResponseBody<R>> {
+    async fn roll_back<R>(self, response: Response<ResponseBody<R>>) -> Response<ResponseBody<R>> {
         let answers = Answers(self.config);
         let rolled_back = self.guard.roll_back().await;
         match rolled_back {
@@ -232,7 +257,7 @@ impl<S: TransactionalStore> Settling<'_, S> {
                 );
                 answers.store_unavailable(&error)
             }
-            _ => response.map(ResponseBody::passed),
+            _ => response,
         }
     }
 }

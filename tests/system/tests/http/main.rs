@@ -4,6 +4,7 @@ mod client;
 mod concurrency;
 mod derived;
 mod faults;
+mod grpc;
 mod hostile;
 mod openapi;
 mod outcomes;
