@@ -29,6 +29,30 @@ pub fn form(text: &[u8]) {
     }
 }
 
+/// A header is a key by both rules or by the lenient one alone, and then the same one; a key written in quotes is that key.
+pub fn key_header(value: &[u8]) {
+    let (lenient, strict) = (idem_tower::parse_key(value, false), idem_tower::parse_key(value, true));
+    if let Ok(strict) = &strict {
+        assert_eq!(lenient.as_ref().expect("what is strict is lenient"), strict);
+    }
+    let Ok(key) = lenient else { return };
+    let text = key.as_str();
+    assert!((1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    assert_eq!(
+        strict.is_ok(),
+        value.starts_with(b"\""),
+        "quotes are what strictness asks for"
+    );
+    if strict.is_err() {
+        assert_eq!(text.as_bytes(), value, "a bare key is as it stands");
+    }
+    let quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    assert_eq!(
+        idem_tower::parse_key(quoted.as_bytes(), true).expect("a key in quotes"),
+        key
+    );
+}
+
 /// The reader takes what JSON is and nothing else; serde_json is the judge. What it refuses beyond that, it refuses for
 /// a reason of its own, and says where.
 pub fn parser(text: &[u8]) {

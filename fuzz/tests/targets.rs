@@ -8,6 +8,7 @@ fn all(text: &[u8]) {
     idem_fuzz::form(text);
     idem_fuzz::parser(text);
     idem_fuzz::reference(text);
+    idem_fuzz::key_header(text);
 }
 
 fn vectors() -> Vec<Vec<u8>> {
@@ -113,5 +114,44 @@ proptest! {
             }
         }
         all(&text);
+    }
+}
+
+fn header() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop::sample::select(vec![
+        "\"",
+        "\"",
+        "\\",
+        "\\\"",
+        "k",
+        "8e03978e-40d5",
+        ";",
+        "a=1",
+        "?1",
+        ":AA==:",
+        "@1",
+        ",",
+        " ",
+        "\t",
+        "*",
+        "~",
+        "\u{fc}",
+        "%",
+        "/",
+    ]);
+    prop_oneof![
+        prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat().into_bytes()),
+        prop::collection::vec(any::<u8>(), 0..300),
+        "\"[ -~]{0,260}\"".prop_map(String::into_bytes),
+        "[!-~]{0,260}".prop_map(String::into_bytes),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn headers_pass(value in header()) {
+        idem_fuzz::key_header(&value);
     }
 }
