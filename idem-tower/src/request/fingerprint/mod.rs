@@ -137,4 +137,6 @@ fn essence(value: &[u8]) -> Cow<'_, [u8]> {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
