@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use super::answer::{Answers, is_unrecorded};
 use super::handler::Called;
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
-use super::{Reply, Work, fail_open, is_in_flight, within};
+use super::{Reply, Work, fail_open, is_elapsed, is_in_flight, within};
 use crate::attempt::Attempt;
 use crate::config::{Config, route};
 use crate::grpc::{self, Judged};
@@ -62,13 +62,29 @@ impl<S: Store> Serves<S> for Leased {
             mut reply,
         } = work;
         let answers = Answers(&config);
-        let mut claimed = within(config.store_timeout, pin!(call.lease(self.recovery))).await;
+        let mut claiming = Box::pin(call.lease(self.recovery));
+        let mut claimed = within(config.store_timeout, claiming.as_mut()).await;
         if !config.wait.is_zero() && is_in_flight(&claimed) {
             handler.give_back();
             claimed = match asked.call(&idem, &config, config.wait) {
-                Ok(call) => within(config.store_timeout + config.wait, pin!(call.lease(self.recovery))).await,
+                Ok(call) => {
+                    claiming = Box::pin(call.lease(self.recovery));
+                    within(config.store_timeout + config.wait, claiming.as_mut()).await
+                }
                 Err(error) => Err(error),
             };
+        }
+        if let Err(error) = &claimed
+            && is_elapsed(error)
+            && !config.fail_open
+        {
+            // The client hears of it now; a claim that is made all the same must not stay, since nothing comes of it.
+            reply.send(Ok(answers.store_unavailable(error)));
+            if let Ok(Claimed::Execute(guard)) = claiming.await {
+                let nothing = EffectError::nothing_happened("the claim came later than the request was answered");
+                let _ = guard.fail(nothing).await;
+            }
+            return;
         }
         let guard = match claimed {
             Ok(Claimed::Execute(guard)) => guard,

@@ -10,6 +10,7 @@ pub(crate) use handler::Handler;
 pub use leased::Leased;
 pub use transactional::Transactional;
 
+use std::error::Error as _;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use idem_core::{ClientKey, Error, ErrorKind, Idem, ReadyCall, Store, Tenant};
 use tokio::sync::oneshot;
+use tokio::time::error::Elapsed;
 use tower_service::Service;
 
 use crate::config::Config;
@@ -221,6 +223,11 @@ async fn within<T, F: Future<Output = Result<T, Error>>>(limit: Duration, mut wo
         Ok(done) => done,
         Err(elapsed) => Err(Error::store("claim the key: the store does not answer", elapsed)),
     }
+}
+
+/// Whether an error is that of [`within`] itself: what was waited for may still be done.
+fn is_elapsed(error: &Error) -> bool {
+    error.source().is_some_and(|source| source.is::<Elapsed>())
 }
 
 fn is_in_flight<T>(claimed: &Result<T, Error>) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::Request;
 use http::StatusCode;
 use idem::tower::{Profile, Tx};
-use idem::{CallConcluded, Conclusion, Idem, Observer, PgStore, Settings};
+use idem::{CallConcluded, Conclusion, Idem, Observer, PgStore, Recovery, Settings};
 use idem_system_tests::wire::At;
 use sqlx::postgres::PgPoolOptions;
 
@@ -178,6 +178,34 @@ async fn h102_a_commit_whose_answer_is_lost_is_decided_by_the_next_attempt() {
         }
         assert_eq!(stage.rows().await, 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn h109_a_claim_that_comes_too_late_does_not_stay() {
+    let stage = PostgresStage::fresh().await;
+    let wire = Arc::new(stage.database().wire());
+    let store = PgStore::new(wire.pool(2).await).open().await.unwrap();
+    // Prepares the statements of both connections.
+    let warm = leased(store.clone(), Recovery::Hold).build().unwrap();
+    let warm = Service::start(&warm, created).await;
+    for key in ["w1", "w2", "w3"] {
+        warm.post("/x").key(key).json("{}").send().await.is(201);
+    }
+    let layer = leased(store, Recovery::Hold)
+        .store_timeout(Duration::from_millis(300))
+        .build()
+        .unwrap();
+    let service = Service::start(&layer, created).await;
+    // The claim is committed, and its answer comes when the client has been told that there is none.
+    wire.hold(At::after("COMMIT"));
+    let reply = service.post("/x").key("k").json("{}").send().await;
+    reply.problem("store-unavailable", 503);
+    wire.release();
+    assert_eq!(layer.drain(Duration::from_secs(10)).await, 0);
+    assert_eq!(service.runs.get(), 0);
+    // Nothing ran, so nothing is unknown.
+    service.post("/x").key("k").json("{}").send().await.is(201).fresh();
+    service.post("/x").key("k").json("{}").send().await.is(201).replayed();
 }
 
 #[tokio::test]
