@@ -207,6 +207,22 @@ async fn h117_a_refusal_holds_nothing_that_is_stored() {
     }
 }
 
+/// That the comparison takes the same time wherever they differ is `subtle`'s part, which the type compares by; that it looks
+/// at everything is shown here.
+#[test]
+fn h120_every_bit_of_a_fingerprint_is_compared() {
+    let stored = idem::Fingerprint::from_stored(idem::Fingerprint::VERSION, [0x5a; 32]);
+    for bit in 0..256 {
+        let mut other = [0x5a; 32];
+        other[bit / 8] ^= 1 << (bit % 8);
+        assert_ne!(
+            stored,
+            idem::Fingerprint::from_stored(idem::Fingerprint::VERSION, other),
+            "{bit}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn h122_accept_does_not_change_the_form_of_a_problem_and_a_renderer_not_its_status() {
     let store = Memory::fresh().await.store();
