@@ -26,7 +26,7 @@ impl<S: Store> IdempotencyLayer<S, Leased> {
     /// `recovery` says what a repeat may do after an attempt that ended without telling (its process was killed, the handler
     /// answered 5xx or panicked): see [`Recovery`]. The first argument is a store, or an [`Idem`] with settings.
     pub fn leased(idem: impl Into<Idem<S>>, recovery: Recovery) -> Builder<S, Leased, NoScope> {
-        Builder::<S, Leased>::new(idem.into(), Leased { recovery })
+        Builder::<S, Leased>::new(idem.into(), Leased::new(recovery))
     }
 }
 

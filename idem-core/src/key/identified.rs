@@ -2,8 +2,8 @@
 
 use super::canonical::{CanonicalError, CanonicalWriter, Members, Mode};
 use super::{
-    ClientKey, Derived, Digest, Fingerprint, IdempotencyKey, Idempotent, IdempotentFields, KeyError, Tenant,
-    TenantSource,
+    ClientKey, Derived, Digest, Fingerprint, FromType, IdempotencyKey, Idempotent, IdempotentFields, KeyError, Tenant,
+    TenantKnown, TenantSource,
 };
 use crate::clock::Timestamp;
 
@@ -130,4 +130,4 @@ impl Idempotent for Identified {
     }
 }
 
-impl super::TenantKnown<super::FromType> for Identified {}
+impl TenantKnown<FromType> for Identified {}

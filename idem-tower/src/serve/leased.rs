@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 
 use super::answer::{Answers, is_unrecorded};
 use super::handler::Called;
+use super::late::LateClaims;
 use super::private::{Inner, RequestBytes, ResponseBytes, Serves};
 use super::{Reply, Work, fail_open, is_elapsed, is_in_flight, within};
 use crate::attempt::Attempt;
@@ -37,7 +38,17 @@ use crate::status::{Unbounded, Verdict, is_unrouted};
 /// The handler calls other services, under a claim with a lease.
 #[derive(Clone, Debug)]
 pub struct Leased {
-    pub(crate) recovery: Recovery,
+    recovery: Recovery,
+    late: LateClaims,
+}
+
+impl Leased {
+    pub(crate) fn new(recovery: Recovery) -> Self {
+        Self {
+            recovery,
+            late: LateClaims::default(),
+        }
+    }
 }
 
 /// How long a response waits for its record, before it goes out while that is still tried.
@@ -64,27 +75,45 @@ impl<S: Store> Serves<S> for Leased {
         let answers = Answers(&config);
         let mut claiming = Box::pin(call.lease(self.recovery));
         let mut claimed = within(config.store_timeout, claiming.as_mut()).await;
-        if !config.wait.is_zero() && is_in_flight(&claimed) {
+        let is_late = is_in_flight(&claimed) && self.late.has(asked.effect.key());
+        let wait = match is_late {
+            true => config.wait.max(config.store_timeout),
+            false => config.wait,
+        };
+        if !wait.is_zero() && is_in_flight(&claimed) {
             handler.give_back();
-            claimed = match asked.call(&idem, &config, config.wait) {
+            claimed = match asked.call(&idem, &config, wait) {
                 Ok(call) => {
                     claiming = Box::pin(call.lease(self.recovery));
-                    within(config.store_timeout + config.wait, claiming.as_mut()).await
+                    within(config.store_timeout + wait, claiming.as_mut()).await
                 }
                 Err(error) => Err(error),
             };
         }
         if let Err(error) = &claimed
             && is_elapsed(error)
-            && !config.fail_open
         {
             // The client hears of it now; a claim that is made all the same must not stay, since nothing comes of it.
-            reply.send(Ok(answers.store_unavailable(error)));
-            if let Ok(Claimed::Execute(guard)) = claiming.await {
-                let nothing = EffectError::nothing_happened("the claim came later than the request was answered");
-                let _ = guard.fail(nothing).await;
-            }
+            let giving_back = self.late.give_back(asked.effect.key(), claiming);
+            let answering = async {
+                reply.send(match config.fail_open {
+                    true => {
+                        let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
+                        fail_open(&idem, &config, error, handler, request).await
+                    }
+                    false => Ok(answers.store_unavailable(error)),
+                });
+            };
+            // Boxed, as it is rare.
+            Box::pin(async { tokio::join!(answering, giving_back) }).await;
             return;
+        }
+        if let Err(error) = &claimed
+            && is_late
+            && is_in_flight(&claimed)
+            && self.late.has(asked.effect.key())
+        {
+            return reply.send(Ok(answers.store_unavailable(error)));
         }
         let guard = match claimed {
             Ok(Claimed::Execute(guard)) => guard,

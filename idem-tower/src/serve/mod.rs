@@ -3,6 +3,7 @@
 mod answer;
 mod handler;
 mod identify;
+mod late;
 mod leased;
 mod transactional;
 

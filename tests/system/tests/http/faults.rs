@@ -198,8 +198,11 @@ async fn h109_a_claim_that_comes_too_late_does_not_stay() {
     let service = Service::start(&layer, created).await;
     // The claim is committed, and its answer comes when the client has been told that there is none.
     wire.hold(At::after("COMMIT"));
-    let reply = service.post("/x").key("k").json("{}").send().await;
-    reply.problem("store-unavailable", 503);
+    // Nor is a repeat told that its request is in progress, as long as the claim is not given back.
+    for _ in 0..2 {
+        let reply = service.post("/x").key("k").json("{}").send().await;
+        reply.problem("store-unavailable", 503);
+    }
     wire.release();
     assert_eq!(layer.drain(Duration::from_secs(10)).await, 0);
     assert_eq!(service.runs.get(), 0);

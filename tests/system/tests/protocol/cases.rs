@@ -199,15 +199,37 @@ on_both_databases! {
             panic!("nothing is recorded")
         };
         pay(guard.connection(), "K").await.expect("the effect");
-        let (idem, other) = (world.idem.clone(), Refund::new("K", 11));
-        // Against a claim that is not committed the answer is in-flight: it may yet come to nothing.
-        assert_eq!(idem.transaction(&other, never).await.unwrap_err().kind(), ErrorKind::InFlight);
+        // The process that runs it knows what it is running for: whoever asks for something else need not wait.
+        let other = Refund::new("K", 11);
+        assert_mismatch("same process", &world.idem.transaction(&other, never).await.unwrap_err());
+        let patient = world.idem.call(&other).wait(Duration::from_secs(20));
+        assert_mismatch("same process, wait", &patient.transaction(never).await.unwrap_err());
+        assert_mismatch("begin", &world.idem.call(&other).begin::<Receipt>().await.err().expect("a mismatch"));
+        // Another one has only the database, which cannot tell before the claim is committed: it may yet come to nothing.
+        let apart = world.unaware().await;
         let waits = tokio::spawn(async move {
-            idem.call(&other).wait(Duration::from_secs(20)).transaction(never).await
+            apart.call(&other).wait(Duration::from_secs(20)).transaction(never).await
         });
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!waits.is_finished(), "it waits for the claim");
         guard.complete(receipt("K")).await.expect("committed");
-        assert_mismatch("wait", &waits.await.expect("no panic").unwrap_err());
+        assert_mismatch("another process", &waits.await.expect("no panic").unwrap_err());
+        assert_eq!(world.idem.drain(Duration::from_secs(10)).await, 0);
+        assert_eq!(world.effects().await, ["K"]);
+        assert_eq!(world.ledger().await, ["executed", "refused mismatch"], "one refusal, however often it is repeated");
+    }
+
+    async fn b25_an_effect_that_came_to_nothing_leaves_the_key_to_another_payload() {
+        let world = World::new().await;
+        let refund = Refund::new("K", 10);
+        let Begun::Execute(guard) = world.idem.call(&refund).begin::<Receipt>().await.expect("a claim") else {
+            panic!("nothing is recorded")
+        };
+        assert_mismatch("running", &world.idem.transaction(&Refund::new("K", 11), never).await.unwrap_err());
+        guard.roll_back().await.expect("rolled back");
+        assert_eq!(world.idem.drain(Duration::from_secs(10)).await, 0);
+        world.idem.transaction(&Refund::new("K", 11), async |tx: &mut Connection| pay(tx, "K").await).await
+            .expect("nothing is bound to the key");
         assert_eq!(world.effects().await, ["K"]);
     }
 
