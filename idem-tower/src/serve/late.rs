@@ -18,25 +18,10 @@ impl LateClaims {
         self.lock().contains_key(key)
     }
 
-    /// Waits for a claim whose request is answered, and gives it back. Its key is [known](Self::has) from the call on.
-    pub(crate) fn give_back<S: Store>(
-        &self,
-        key: &IdempotencyKey,
-        claiming: impl Future<Output = Result<Claimed<S, StoredResponse>, Error>>,
-    ) -> impl Future<Output = ()> {
-        let late = self.enter(key.clone());
-        async move {
-            if let Ok(Claimed::Execute(guard)) = claiming.await {
-                let nothing = EffectError::nothing_happened("the claim came later than the request was answered");
-                let _ = guard.fail(nothing).await;
-            }
-            drop(late);
-        }
-    }
-
-    fn enter(&self, key: IdempotencyKey) -> Late {
+    /// Makes the claim of a key known as one that is to be given back.
+    pub(crate) fn enter(&self, key: IdempotencyKey) -> LateClaim {
         *self.lock().entry(key.clone()).or_default() += 1;
-        Late {
+        LateClaim {
             claims: self.clone(),
             key,
         }
@@ -49,12 +34,25 @@ impl LateClaims {
 }
 
 /// One claim that is to be given back until this is dropped.
-struct Late {
+pub(crate) struct LateClaim {
     claims: LateClaims,
     key: IdempotencyKey,
 }
 
-impl Drop for Late {
+impl LateClaim {
+    /// Waits for the claim, and gives it back.
+    pub(crate) async fn give_back<S: Store>(
+        self,
+        claiming: impl Future<Output = Result<Claimed<S, StoredResponse>, Error>>,
+    ) {
+        if let Ok(Claimed::Execute(guard)) = claiming.await {
+            let nothing = EffectError::nothing_happened("the claim came later than the request was answered");
+            let _ = guard.fail(nothing).await;
+        }
+    }
+}
+
+impl Drop for LateClaim {
     fn drop(&mut self) {
         let mut claims = self.claims.lock();
         if let Some(count) = claims.get_mut(&self.key) {

@@ -94,19 +94,17 @@ impl<S: Store> Serves<S> for Leased {
             && is_elapsed(error)
         {
             // The client hears of it now; a claim that is made all the same must not stay, since nothing comes of it.
-            let giving_back = self.late.give_back(asked.effect.key(), claiming);
-            let answering = async {
-                reply.send(match config.fail_open {
-                    true => {
-                        let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
-                        fail_open(&idem, &config, error, handler, request).await
-                    }
-                    false => Ok(answers.store_unavailable(error)),
-                });
+            // By itself, since a handler that is to run without protection must not wait for a store that is held by it.
+            let late = self.late.enter(asked.effect.key().clone());
+            idem.spawn(late.give_back(claiming));
+            let answer = match config.fail_open {
+                true => {
+                    let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
+                    Box::pin(fail_open(&idem, &config, error, handler, request)).await
+                }
+                false => Ok(answers.store_unavailable(error)),
             };
-            // Boxed, as it is rare.
-            Box::pin(async { tokio::join!(answering, giving_back) }).await;
-            return;
+            return reply.send(answer);
         }
         if let Err(error) = &claimed
             && is_late

@@ -211,6 +211,27 @@ async fn h109_a_claim_that_comes_too_late_does_not_stay() {
     service.post("/x").key("k").json("{}").send().await.is(201).replayed();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn h110_a_claim_that_comes_after_the_handler_was_run_without_it_does_not_stay() {
+    let stage = PostgresStage::fresh().await;
+    let wire = Arc::new(stage.database().wire());
+    let store = PgStore::new(wire.pool(2).await).open().await.unwrap();
+    let layer = leased(store, Recovery::Hold)
+        .store_timeout(Duration::from_millis(300))
+        .fail_open()
+        .build()
+        .unwrap();
+    let service = Service::start(&layer, created).await;
+    wire.hold(At::after("COMMIT"));
+    let reply = service.post("/x").key("k").json("{}").send().await;
+    assert_eq!(reply.is(201).header("idempotency-failed-open"), Some("true"));
+    wire.release();
+    assert_eq!(layer.drain(Duration::from_secs(10)).await, 0);
+    assert_eq!(service.runs.get(), 1);
+    service.post("/x").key("k").json("{}").send().await.is(201).fresh();
+    service.post("/x").key("k").json("{}").send().await.is(201).replayed();
+}
+
 #[tokio::test]
 async fn a_handler_that_does_not_take_its_transaction_is_recorded_and_told() {
     let stage = SqliteStage::fresh().await;
