@@ -13,8 +13,9 @@ type Held<S> = Guard<S, StoredResponse>;
 
 /// The transaction that the request's key is claimed in; what the handler does on it commits with the recorded response.
 ///
-/// Queries run on [`connection`](Self::connection). With the feature `axum` it is an extractor. It goes back to the layer when it is dropped, which has to be before the response is returned: a `Tx` that is kept longer, in a
-/// spawned task or a response body, makes the request fail and what was done on it is rolled back.
+/// Queries run on [`connection`](Self::connection). With the feature `axum` it is an extractor. It goes back to the layer when
+/// it is dropped, which has to be before the response is returned: a `Tx` that is kept longer, in a spawned task or a response
+/// body, makes the request fail and what was done on it is rolled back.
 pub struct Tx<S: TransactionalStore> {
     // Taken when it is dropped.
     guard: Option<Held<S>>,
