@@ -11,6 +11,8 @@ pub(crate) struct Keeper {
     pub(crate) retain: Retain,
     /// Of the stored bytes.
     pub(crate) limit: usize,
+    /// Whether a ledger gets the digest of what is kept.
+    pub(crate) digests: bool,
 }
 
 /// An outcome in the form in which it is stored. Made by a [`Keeper`] alone, and the only form that a completion
@@ -18,7 +20,7 @@ pub(crate) struct Keeper {
 #[derive(Clone)]
 pub(crate) struct Kept {
     pub(crate) outcome: Outcome,
-    /// For the ledger.
+    /// For the ledger, if there is one.
     pub(crate) digest: Option<[u8; 32]>,
 }
 
@@ -44,7 +46,7 @@ impl Keeper {
         let Encoded { codec, bytes } = self.codec.encode(&context, bytes)?;
         check_name(&codec)?;
         let mut outcome = Outcome::from_stored(kind, Some(bytes), type_tag, codec);
-        let mut digest = outcome.digest();
+        let mut digest = self.digests.then(|| outcome.digest()).flatten();
         if self.retain == Retain::DigestOnly {
             let (kind, _, type_tag) = outcome.into_parts();
             outcome = Outcome::from_stored(kind, None, type_tag, DISCARDED.into());

@@ -1,5 +1,5 @@
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -432,10 +432,12 @@ impl<'a, S, I: IdempotentFields + ?Sized, Source> Call<'a, S, I, Source> {
             keeper: Keeper {
                 retain: self.retain,
                 limit: self.max_outcome_bytes,
+                digests: self.ledger,
                 ..self.shared.settings.keeper()
             },
             probe: self.probe,
             detached: self.detached,
+            detail: OnceLock::new(),
         };
         call.check(self.shared)?;
         Ok((self.shared, call))

@@ -1,3 +1,4 @@
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::Shared;
@@ -38,6 +39,8 @@ pub(crate) struct Prepared {
     /// Whether the task that calls is one that nobody cancels.
     pub(crate) detached: bool,
     pub(crate) watch: Watch,
+    /// What the entries of this call tell in clear, and the key whose preimage that has.
+    pub(crate) detail: OnceLock<(IdempotencyKey, Detail)>,
 }
 
 impl Prepared {
@@ -268,10 +271,6 @@ impl Prepared {
     }
 
     fn entry_of(&self, derived: &Derived, kind: EntryKind, won: Won) -> Result<Entry, Error> {
-        // On what basis and about whom is what this build knows of, whichever key it is on record under.
-        let Derived { subject, basis, .. } = self.identity.current();
-        // A canonical form is UTF-8, so nothing is lost.
-        let preimage = String::from_utf8_lossy(&derived.preimage).into_owned();
         Ok(Entry {
             key: derived.key.clone(),
             generation: won.generation,
@@ -288,8 +287,24 @@ impl Prepared {
             frees_place: false,
             actor: None,
             references: None,
-            detail: Detail::new(subject.clone(), preimage, basis.clone())?,
+            detail: self.detail_of(derived)?,
         })
+    }
+
+    /// The same for all entries of one key: to commit to it anew would only cost.
+    fn detail_of(&self, derived: &Derived) -> Result<Detail, Error> {
+        if let Some((key, detail)) = self.detail.get()
+            && *key == derived.key
+        {
+            return Ok(detail.clone());
+        }
+        // On what basis and about whom is what this build knows of, whichever key it is on record under.
+        let Derived { subject, basis, .. } = self.identity.current();
+        // A canonical form is UTF-8, so nothing is lost.
+        let preimage = String::from_utf8_lossy(&derived.preimage).into_owned();
+        let detail = Detail::new(subject.clone(), preimage, basis.clone())?;
+        let _ = self.detail.set((derived.key.clone(), detail.clone()));
+        Ok(detail)
     }
 }
 

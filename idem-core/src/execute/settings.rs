@@ -148,6 +148,7 @@ impl Settings {
             codec: Arc::clone(&self.outcome_codec),
             retain: self.retain,
             limit: self.max_outcome_bytes,
+            digests: true,
         }
     }
 

@@ -142,8 +142,7 @@ impl<S: Store> Serves<S> for Leased {
             is_grpc,
         };
         let renewal = settling.guard.renewal();
-        // Apart from what a replay needs, which is most of the time all.
-        let mut work = Box::pin(async {
+        let mut work = pin!(async {
             match handler.call(request).await {
                 Called::Answered(response) => settling.settle(response, &mut reply).await,
                 Called::Unready(error) => {

@@ -118,7 +118,8 @@ where
         // What cannot be asked cannot be claimed either, and that is where it is told.
         Err(error) if config.fail_open && error.kind() == ErrorKind::Store => {
             let request = Request::from_parts(parts, RequestBody::read(body.bytes, body.trailers));
-            return fail_open(&idem, &config, &error, handler, request).await;
+            // Boxed, as it is rare, so that the rest is not as large as it.
+            return Box::pin(fail_open(&idem, &config, &error, handler, request)).await;
         }
         Err(error) => return Ok(answers.refusal(error, asked.effect.key())),
     }

@@ -2,7 +2,7 @@
 //!
 //! SHA-256 over parts that each stand behind their length in 8 bytes, the highest first: `idem.http.1`, the method, the
 //! path, the names and values of the query, the essence of each `Content-Type`, the way in which the body is compared
-//! and the SHA-256 of what is compared. So no two requests that differ in one of these have one preimage.
+//! and what is compared of it. What there may be many of stands behind its count. So no two requests that differ in one of these have one preimage.
 
 use std::borrow::Cow;
 
@@ -60,35 +60,40 @@ pub(crate) fn fingerprint(seen: &Seen<'_>, comparison: &Comparison) -> Digest {
     for value in types() {
         hash.part(&essence(value.as_bytes()));
     }
-    let (way, digest) = body_digest(&seen.parts.headers, seen.body, comparison);
-    hash.part(way);
-    hash.part(&digest);
-    Digest::of(hash.0)
+    match compared(&seen.parts.headers, seen.body, comparison) {
+        Compared::Json(form) => hash.ending(b"json", &[&form]),
+        Compared::Bytes(body) => hash.ending(b"bytes", &[body]),
+        Compared::Multipart(parts) => hash.ending(b"multipart", &parts),
+    }
 }
 
-fn body_digest(headers: &HeaderMap, body: &[u8], comparison: &Comparison) -> (&'static [u8], [u8; 32]) {
+/// What counts of a body.
+enum Compared<'b> {
+    /// Its canonical form.
+    Json(Vec<u8>),
+    /// The head and the content of each part.
+    Multipart(Vec<&'b [u8]>),
+    Bytes(&'b [u8]),
+}
+
+fn compared<'b>(headers: &HeaderMap, body: &'b [u8], comparison: &Comparison) -> Compared<'b> {
     if !comparison.raw && is_json(headers) {
         // What is not JSON, or repeats a member, or is too deep, counts as its bytes.
         if let Ok(form) = canonical::from_json(body, Mode::Fingerprint) {
-            let form = match comparison.excluded.as_slice() {
+            return Compared::Json(match comparison.excluded.as_slice() {
                 [] => form,
                 pointers => without(&form, pointers),
-            };
-            return (b"json", Sha256::digest(form).into());
+            });
         }
     }
     if comparison.multipart_by_parts
         && let Some(boundary) = multipart_boundary(headers)
         && let Some(parts) = multipart::parts(boundary, body)
     {
-        let mut hash = Sha256::new();
-        for part in parts.into_iter().flat_map(|(headers, content)| [headers, content]) {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        return (b"multipart", hash.finalize().into());
+        let halves = parts.into_iter().flat_map(|(headers, content)| [headers, content]);
+        return Compared::Multipart(halves.collect());
     }
-    (b"bytes", Sha256::digest(body).into())
+    Compared::Bytes(body)
 }
 
 /// Small parts are put together before they are hashed, which costs less than to hash each.
@@ -102,6 +107,18 @@ impl Preimage {
 
     fn count(&mut self, count: usize) {
         self.0.extend_from_slice(&(count as u64).to_be_bytes());
+    }
+
+    /// The digest with what is compared at its end, which may be long.
+    fn ending(mut self, way: &[u8], compared: &[&[u8]]) -> Digest {
+        self.part(way);
+        self.count(compared.len());
+        let mut hash = Sha256::new_with_prefix(self.0);
+        for part in compared {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        Digest::from_bytes(hash.finalize().into())
     }
 }
 
