@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use http::StatusCode;
-use idem::tower::{Profile, Tx};
+use idem::tower::{Failure, Profile, Tx};
 use idem::{CallConcluded, Conclusion, Idem, Observer, PgStore, Recovery, Settings};
 use idem_system_tests::wire::At;
 use sqlx::postgres::PgPoolOptions;
@@ -178,6 +178,70 @@ async fn h102_a_commit_whose_answer_is_lost_is_decided_by_the_next_attempt() {
         }
         assert_eq!(stage.rows().await, 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn h101_a_serialisation_failure_at_commit_undoes_effect_and_record() {
+    let stage = PostgresStage::fresh().await;
+    let pool = stage.store().pool().clone();
+    sqlx::raw_sql(
+        "CREATE TABLE counters (id int PRIMARY KEY, n int); INSERT INTO counters VALUES (1, 0), (2, 0);
+         DO $$ BEGIN
+           EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database());
+         END $$",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
+    let wire = Arc::new(stage.database().wire());
+    let store = PgStore::new(wire.pool(2).await).open().await.unwrap();
+    let layer = transactional(store).build().unwrap();
+    let armed = wire.clone();
+    let service = Service::start(&layer, move |run, mut request: Request| {
+        let armed = armed.clone();
+        async move {
+            let mut tx = Tx::<PgStore>::take(request.extensions_mut()).unwrap();
+            sqlx::query("UPDATE counters SET n = n + (SELECT n + 1 FROM counters WHERE id = 2) WHERE id = 1")
+                .execute(tx.connection())
+                .await?;
+            if run == 1 {
+                armed.hold(At::before("COMMIT"));
+            }
+            Ok::<_, Failure>((StatusCode::CREATED, format!("run {run}")))
+        }
+    })
+    .await;
+    let undone = service.post("/x").key("k").json("{}");
+    let rival = async {
+        let struck = wire.clone();
+        tokio::task::spawn_blocking(move || struck.wait_struck()).await.unwrap();
+        // Reads what that one writes and writes what it reads, and commits first: no order of the two makes both right.
+        sqlx::raw_sql(
+            "BEGIN ISOLATION LEVEL SERIALIZABLE;
+             UPDATE counters SET n = n + (SELECT n + 1 FROM counters WHERE id = 1) WHERE id = 2;
+             COMMIT",
+        )
+        .execute(&pool)
+        .await
+        .unwrap();
+        wire.release();
+    };
+    let (undone, ()) = tokio::join!(undone.send(), rival);
+    undone.problem("store-unavailable", 503);
+    assert!(undone.headers.contains_key("retry-after"));
+    let records: i64 = sqlx::query_scalar("SELECT count(*) FROM idem_record")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(records, 0, "no record without its effect");
+    let again = service.post("/x").key("k").json("{}").send().await;
+    assert_eq!(again.is(201).fresh().text(), "run 2");
+    service.post("/x").key("k").json("{}").send().await.is(201).replayed();
+    let counts: Vec<i32> = sqlx::query_scalar("SELECT n FROM counters ORDER BY id")
+        .fetch_all(&pool)
+        .await
+        .unwrap();
+    assert_eq!(counts, [2, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
