@@ -62,7 +62,7 @@ pub async fn compare(url: &str, rounds: usize) {
     let of = |times: &[f64]| median(times.iter().zip(&without).map(|(own, bare)| own / bare));
     judge("the bare handler: first-seen", of(&with), None);
     judge("the bare handler: replay", of(&replays), None);
-    sqlx::raw_sql("DROP TABLE bench_orders, bench_stock, bench_http_record, bench_http_ledger_detail, bench_http_ledger, bench_http_schema, bench_http_open_claim CASCADE")
+    sqlx::raw_sql("DROP TABLE bench_orders, bench_stock, bench_http_record, bench_http_ledger_detail, bench_http_ledger, bench_http_schema, bench_http_never CASCADE")
         .execute(&pool)
         .await
         .map(drop)
