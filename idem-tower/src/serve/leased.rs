@@ -93,8 +93,8 @@ impl<S: Store> Serves<S> for Leased {
         if let Err(error) = &claimed
             && is_elapsed(error)
         {
-            // The client hears of it now; a claim that is made all the same must not stay, since nothing comes of it.
-            // By itself, since a handler that is to run without protection must not wait for a store that is held by it.
+            // The client hears of it now; a claim that is made all the same must not stay, since nothing comes of it. It is
+            // given back by itself, as a handler that runs without protection may wait for what the claim holds.
             let late = self.late.enter(asked.effect.key().clone());
             idem.spawn(late.give_back(claiming));
             let answer = match config.fail_open {

@@ -2,7 +2,8 @@
 //!
 //! SHA-256 over parts that each stand behind their length in 8 bytes, the highest first: `idem.http.1`, the method, the
 //! path, the names and values of the query, the essence of each `Content-Type`, the way in which the body is compared
-//! and what is compared of it. What there may be many of stands behind its count. So no two requests that differ in one of these have one preimage.
+//! and what is compared of it. What there may be many of stands behind its count. So no two requests that differ in one
+//! of these have one preimage.
 
 use std::borrow::Cow;
 
